@@ -1,0 +1,126 @@
+"""Every error a user can meet, as a flat list of named classes.
+
+Each message names the thing, the place and the way out. `exit_code` is what the command line ends with: 2 where the
+call or the data is wrong, 1 where a run could not go on. Whatever was finished before an error stays on disk.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class AMemGymError(Exception):
+    """Anything this package says on purpose."""
+
+    exit_code = 1
+
+
+class UsageError(AMemGymError):
+    """A flag, a name or a configuration is wrong."""
+
+    exit_code = 2
+
+
+class UnknownName(UsageError):
+    """A name that nothing is registered under; the message lists the nearest ones."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
+        names = list(known)
+        near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+        guess = f" Did you mean '{near[0]}'?" if near else ""
+        super().__init__(f"unknown {kind} '{name}'.{guess} Known: {', '.join(names)}.{' ' + hint if hint else ''}")
+
+
+class DataError(AMemGymError):
+    """A data set cannot be found, read or run."""
+
+    exit_code = 2
+
+
+class RunDirectoryError(AMemGymError):
+    """A run directory holds another run, is in use, or is no run directory."""
+
+    exit_code = 2
+
+
+class StorageError(AMemGymError):
+    """The disk refused a write (full, or no permission)."""
+
+
+class RunFailed(AMemGymError):
+    """Some episodes did not finish; the others did and are kept."""
+
+
+class AgentFailed(AMemGymError):
+    """An agent's own code (a memory from elsewhere) raised; its episode ends, the others go on."""
+
+
+class ModelError(AMemGymError):
+    """A call to a model ended without a usable reply."""
+
+    #: kept in the journal under this name where the same request would end the same way again
+    kind = "model_error"
+
+
+class FatalModelError(ModelError):
+    """No later call can pass either: the whole run stops."""
+
+
+class AuthenticationFailed(FatalModelError):
+    """401 or 403."""
+
+    kind = "authentication"
+
+
+class QuotaExhausted(FatalModelError):
+    """The account's money or quota is used up."""
+
+    kind = "quota"
+
+
+class BadRequest(FatalModelError):
+    """The endpoint refuses the request for a reason that no retry mends (an unknown model, a wrong path)."""
+
+    kind = "bad_request"
+
+
+class NotAnEndpoint(FatalModelError):
+    """The address answers, but not with chat completions."""
+
+    kind = "not_an_endpoint"
+
+
+class EndpointUnavailable(ModelError):
+    """Connection refused, time-outs, 408, 409, 429 or 5xx: the same call may pass later.
+
+    `retry_after` is the wait in seconds that the endpoint asked for, if it did.
+    """
+
+    kind = "unavailable"
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class ContextOverflow(ModelError):
+    """The request is longer than the model's context."""
+
+    kind = "context_overflow"
+
+
+class ContentFiltered(ModelError):
+    """The provider's filter stopped the request or the reply."""
+
+    kind = "content_filter"
+
+
+class NoContent(ModelError):
+    """The model answered without any text."""
+
+    kind = "no_content"
+
+
+#: errors that belong to one request and are kept in the journal as its outcome
+REQUEST_ERRORS: dict[str, type[ModelError]] = {e.kind: e for e in (ContextOverflow, ContentFiltered, NoContent)}

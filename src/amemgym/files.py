@@ -1,0 +1,75 @@
+"""Writing files so that each is either whole or absent, and names that are safe on every system."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import re
+import unicodedata
+from pathlib import Path
+from typing import Any
+
+from amemgym.errors import StorageError
+
+
+def sha256(data: bytes) -> str:
+    """The hex digest."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def canonical_json(value: Any) -> str:
+    """One text for one value: sorted keys, no white space, strict JSON (NaN is refused)."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def pretty_json(value: Any) -> str:
+    """JSON for people: indented, in the order given, strict, ending in a newline."""
+    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def compact_json(value: Any) -> str:
+    """JSON for programs: one line, in the order given, strict, ending in a newline."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
+
+
+def slug(name: str, length: int = 40) -> str:
+    """A file name for any text: its readable part, then a short hash of the whole, so that no two share one."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode("ascii").lower()
+    readable = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:length].strip("-")
+    digest = sha256(name.encode("utf-8", "surrogatepass"))[:8]
+    return f"{readable}-{digest}" if readable else digest
+
+
+def storage_error(error: OSError, path: Path) -> StorageError:
+    """The operating system's refusal as one sentence with a way out."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        why = "the disk is full; free some space and run the same command again, finished work is kept"
+    elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        why = "no permission to write there; choose another folder with --out"
+    elif error.errno in (errno.ENOTDIR, errno.EEXIST, errno.EISDIR):
+        why = "a file stands where a folder is needed (or the other way round); choose another folder with --out"
+    else:
+        why = f"{error.strerror or error}; choose another folder with --out"
+    return StorageError(f"cannot write {path}: {why}")
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a UTF-8 file through a temporary one beside it: a reader sees the old file or the new one, never a part.
+
+    Raises StorageError.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(temporary, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise storage_error(error, path) from error
