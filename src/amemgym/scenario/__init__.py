@@ -1,0 +1,25 @@
+"""Scenarios: the simulated users a run is grounded on, and the data sets they come in."""
+
+from amemgym.scenario.dataset import Dataset, load_dataset, parse_dataset, read_dataset, save_dataset
+from amemgym.scenario.model import AnswerOption, Period, Question, Scenario, Session, Update, UserProfile
+from amemgym.scenario.sources import data_names, find_data
+from amemgym.scenario.validate import Fault, find_faults
+
+__all__ = [
+    "AnswerOption",
+    "Dataset",
+    "Fault",
+    "Period",
+    "Question",
+    "Scenario",
+    "Session",
+    "Update",
+    "UserProfile",
+    "data_names",
+    "find_data",
+    "find_faults",
+    "load_dataset",
+    "parse_dataset",
+    "read_dataset",
+    "save_dataset",
+]

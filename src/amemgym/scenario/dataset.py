@@ -1,0 +1,118 @@
+"""Reading and writing data sets in the v1 format, with the hash that is recorded beside every result."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+from pydantic import ValidationError
+
+from amemgym import files
+from amemgym.errors import DataError, UsageError
+from amemgym.scenario.model import Scenario
+from amemgym.scenario.sources import find_data
+from amemgym.scenario.validate import Fault, find_faults, structural_faults
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Users in the order of the file. `sha256` is that of the whole file, whatever part of it is used."""
+
+    name: str
+    sha256: str
+    scenarios: tuple[Scenario, ...]
+    path: Path | None = None
+
+    def __len__(self) -> int:
+        return len(self.scenarios)
+
+    def __iter__(self) -> Iterator[Scenario]:
+        return iter(self.scenarios)
+
+    def limited(self, users: int | None = None, periods: int | None = None) -> Dataset:
+        """The first users with their first periods. Raises UsageError if the data has fewer users."""
+        if users is not None and users > len(self.scenarios):
+            raise UsageError(f"--users {users}: data set '{self.name}' has {len(self.scenarios)} users")
+        return replace(self, scenarios=tuple(s.limited(periods) for s in self.scenarios[:users]))
+
+
+def load_dataset(data: str | Path) -> Dataset:
+    """A data set by path (a v1 JSON file, or a folder with `data.json`) or by name (`starter`, `v1.base`).
+
+    Raises DataError, which names the first faults, where the data cannot be run; warnings pass.
+    """
+    name, path = find_data(data)
+    dataset, faults = read_dataset(path, name)
+    errors = [fault for fault in faults if fault.is_error]
+    if errors:
+        shown = "; ".join(str(fault) for fault in errors[:3])
+        more = f" (and {len(errors) - 3} more)" if len(errors) > 3 else ""
+        raise DataError(f"{path} cannot be run: {shown}{more}. List all faults with: amemgym validate {path}")
+    return dataset
+
+
+def read_dataset(path: Path, name: str) -> tuple[Dataset, list[Fault]]:
+    """A data set and all its faults; users whose structure is broken are left out of the data set. Raises DataError."""
+    raw = _read_bytes(path)
+    return parse_dataset(raw, name=name, path=path)
+
+
+def parse_dataset(raw: bytes, *, name: str, path: Path | None = None) -> tuple[Dataset, list[Fault]]:
+    """The same from the file's bytes. Raises DataError where there is no list of users in it."""
+    users = _read_users(raw, str(path or name))
+    scenarios: list[Scenario] = []
+    faults: list[Fault] = []
+    for index, user in enumerate(users):
+        try:
+            scenarios.append(Scenario.model_validate(user))
+        except ValidationError as error:
+            faults += structural_faults(index, user, error)
+    # a broken user keeps its number, so that the others' faults name the places in the file
+    broken = {fault.user for fault in faults}
+    places = [index for index in range(len(users)) if index not in broken]
+    faults += find_faults(scenarios, places)
+    faults.sort(key=lambda fault: fault.user)
+    return Dataset(name, files.sha256(raw), tuple(scenarios), path), faults
+
+
+def save_dataset(scenarios: Sequence[Scenario], path: str | Path) -> None:
+    """Write users as v1 JSON (UTF-8), whole or not at all. Raises StorageError."""
+    users = [scenario.model_dump() for scenario in scenarios]
+    files.write_atomically(Path(path), json.dumps(users, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _read_bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise DataError(f"no data file at {path}") from None
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _read_users(raw: bytes, place: str) -> list[Any]:
+    def refuse(constant: str) -> NoReturn:
+        raise ValueError(f"{constant} is no JSON value")
+
+    wanted = "a JSON list of users in the v1 format"
+    if not raw.strip():
+        raise DataError(f"{place} is empty; it should hold {wanted}")
+    try:
+        value = json.loads(raw.decode("utf-8-sig"), parse_constant=refuse)
+    except UnicodeDecodeError as error:
+        raise DataError(f"{place} is not UTF-8 text (byte {error.start}); it should hold {wanted}") from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{place} is not JSON ({error}); it should hold {wanted}") from None
+    if not isinstance(value, list):
+        raise DataError(f"{place} holds a JSON {_json_type(value)}; it should hold {wanted}")
+    if not value:
+        raise DataError(f"{place} holds no users; it should hold {wanted}")
+    return value
+
+
+def _json_type(value: Any) -> str:
+    names = {dict: "object", str: "string", bool: "boolean", int: "number", float: "number", type(None): "null"}
+    return names.get(type(value), "value")

@@ -1,0 +1,75 @@
+"""Where data comes from: a path, the starter set in this package, the published sets on their hub, or a plug-in."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from amemgym.errors import DataError, UnknownName
+
+HUB_REPOSITORY = "AGI-Eval/AMemGym"
+#: names of published data sets → their file in the hub's repository
+PUBLISHED = {"v1.base": "v1.base/data.json"}
+STARTER = Path(__file__).parent / "starter" / "data.json"
+
+
+def data_names() -> dict[str, str]:
+    """Every data set known by name, with one line on what it is."""
+    names = {"starter": "3 people written for this package; ships with it"}
+    names |= {name: f"published data set, fetched from {HUB_REPOSITORY} on Hugging Face" for name in PUBLISHED}
+    names |= {name: "plug-in" for name in _plugins()}
+    return names
+
+
+def find_data(data: str | Path) -> tuple[str, Path]:
+    """(name, path of the JSON file) for a name or a path. Raises DataError or UnknownName."""
+    text = str(data)
+    if text == "starter":
+        return "starter", STARTER
+    if text in PUBLISHED:
+        return text, fetch_published(text)
+    plugins = _plugins()
+    if text in plugins:
+        return text, Path(plugins[text]())
+    path = Path(text).expanduser()
+    if path.is_dir():
+        path = path / "data.json"
+    if path.exists():
+        return _name_of(path), path.resolve()
+    if path.suffix or "/" in text or "\\" in text:
+        raise DataError(f"no data file at {path}")
+    raise UnknownName("data set", text, data_names(), "Or give the path of a v1 JSON file.")
+
+
+def fetch_published(name: str) -> Path:
+    """The file of a published data set, from the hub's cache or the hub. Raises DataError when neither has it."""
+    try:
+        from huggingface_hub import hf_hub_download
+    except ImportError:
+        raise DataError(
+            f"data set '{name}' is fetched from Hugging Face, which needs an extra: pip install 'amemgym[hub]'"
+        ) from None
+    try:
+        return Path(hf_hub_download(HUB_REPOSITORY, PUBLISHED[name], repo_type="dataset"))
+    except Exception as error:  # the hub's client raises many kinds; each means the same to the user
+        raise DataError(
+            f"data set '{name}' could not be fetched from {HUB_REPOSITORY} on Hugging Face"
+            f" ({type(error).__name__}); go online, or download {PUBLISHED[name]} and give its path with --data"
+        ) from error
+
+
+def _name_of(path: Path) -> str:
+    """`…/amemgym-v1.base/data.json` is called by its folder, any other file by itself."""
+    return path.resolve().parent.name if path.stem == "data" else path.stem
+
+
+def _plugins() -> dict[str, Callable[[], str | Path]]:
+    found: dict[str, Callable[[], str | Path]] = {}
+    for point in entry_points(group="amemgym.datasets"):
+        try:
+            found[point.name] = point.load()
+        except Exception as error:  # a broken plug-in must stop nothing else
+            warnings.warn(f"data plug-in '{point.name}' does not load: {error}", stacklevel=2)
+    return found
