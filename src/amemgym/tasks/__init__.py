@@ -1,0 +1,30 @@
+"""Tasks: every request to a language model, and the one parser of what comes back."""
+
+from amemgym.tasks.base import Context, Task, digest
+from amemgym.tasks.conversation import FollowUp, Reply
+from amemgym.tasks.exam import ChooseKnowing, ChooseOption, Labels
+from amemgym.tasks.memorising import ExtractFacts, Operation, ReconcileFacts, UpdateRecord
+from amemgym.tasks.parse import Choice, Parsed, Status, parse_choice
+from amemgym.tasks.prompts import Prompts, languages, prompts_for
+
+__all__ = [
+    "Choice",
+    "ChooseKnowing",
+    "ChooseOption",
+    "Context",
+    "ExtractFacts",
+    "FollowUp",
+    "Labels",
+    "Operation",
+    "Parsed",
+    "Prompts",
+    "ReconcileFacts",
+    "Reply",
+    "Status",
+    "Task",
+    "UpdateRecord",
+    "digest",
+    "languages",
+    "parse_choice",
+    "prompts_for",
+]

@@ -1,0 +1,130 @@
+"""The tasks of agentic writing: extract facts, reconcile them with what is stored, rewrite a record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, ClassVar, Literal
+
+from amemgym.messages import TIME_FORMAT, Message
+from amemgym.tasks.base import Task
+from amemgym.tasks.parse import Parsed, Status, parse_object, parse_text
+from amemgym.tasks.prompts import Prompts
+
+OperationKind = Literal["add", "update", "delete", "keep"]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One change of a store of facts: `id` names the stored fact (None for add), `text` the new wording."""
+
+    kind: OperationKind
+    id: int | None = None
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class ExtractFacts(Task[list[str]]):
+    """Which lasting facts about the user these messages hold, each a sentence that stands alone."""
+
+    name: ClassVar[str] = "extract_facts"
+    wants_json: ClassVar[bool] = True
+    conversation: tuple[Message, ...]
+    now: datetime
+
+    def messages(self, prompts: Prompts) -> list[Message]:
+        fields = {"conversation": transcript(self.conversation), "now": self.now.strftime(TIME_FORMAT)}
+        return [Message("user", prompts.fill("extract_facts", **fields))]
+
+    def parse(self, reply: str | None) -> Parsed[list[str]]:
+        parsed = parse_object(reply)
+        if parsed.value is None:
+            return Parsed(None, parsed.status)
+        facts = parsed.value.get("facts")
+        if not isinstance(facts, list):
+            return Parsed(None, Status.INVALID)
+        texts = [fact.strip() for fact in facts if isinstance(fact, str) and fact.strip()]
+        return Parsed(texts, parsed.status if len(texts) == len(facts) else Status.REPAIRED)
+
+
+@dataclass(frozen=True)
+class ReconcileFacts(Task[list[Operation]]):
+    """How new facts change the stored ones: add, update, delete or keep. Stored facts are (id, text), ids from 0."""
+
+    name: ClassVar[str] = "reconcile_facts"
+    wants_json: ClassVar[bool] = True
+    stored: tuple[tuple[int, str], ...]
+    facts: tuple[str, ...]
+    now: datetime
+
+    def messages(self, prompts: Prompts) -> list[Message]:
+        text = prompts.fill(
+            "reconcile_facts",
+            stored="\n".join(f"{number}: {fact}" for number, fact in self.stored) or "(nothing yet)",
+            facts="\n".join(f"- {fact}" for fact in self.facts),
+            now=self.now.strftime(TIME_FORMAT),
+        )
+        return [Message("user", text)]
+
+    def parse(self, reply: str | None) -> Parsed[list[Operation]]:
+        """Operations on facts that do not exist, or of no known kind, are left out (status repaired)."""
+        parsed = parse_object(reply)
+        if parsed.value is None:
+            return Parsed(None, parsed.status)
+        raw = parsed.value.get("operations")
+        if not isinstance(raw, list):
+            return Parsed(None, Status.INVALID)
+        known = {number for number, _ in self.stored}
+        operations = [operation for entry in raw if (operation := _operation(entry, known))]
+        return Parsed(operations, parsed.status if len(operations) == len(raw) else Status.REPAIRED)
+
+
+@dataclass(frozen=True)
+class UpdateRecord(Task[str]):
+    """Rewrite the one labelled record about the user. `variables` names what to keep track of (an ablation of AWI)."""
+
+    name: ClassVar[str] = "update_record"
+    record: str
+    conversation: tuple[Message, ...]
+    now: datetime
+    variables: tuple[str, ...] = ()
+
+    def messages(self, prompts: Prompts) -> list[Message]:
+        fields = {
+            "record": self.record or "(empty)",
+            "conversation": transcript(self.conversation),
+            "now": self.now.strftime(TIME_FORMAT),
+        }
+        if self.variables:
+            names = "\n".join(f"- {name}" for name in self.variables)
+            return [Message("user", prompts.fill("update_record_named", variables=names, **fields))]
+        return [Message("user", prompts.fill("update_record", **fields))]
+
+    def parse(self, reply: str | None) -> Parsed[str]:
+        return parse_text(reply)
+
+
+def transcript(messages: Sequence[Message]) -> str:
+    """Messages as lines of text, each behind its role."""
+    return "\n".join(f"{message.role.upper()}: {message.content}" for message in messages)
+
+
+def _operation(entry: Any, known: set[int]) -> Operation | None:
+    if not isinstance(entry, dict):
+        return None
+    kind = str(entry.get("event", entry.get("operation", ""))).lower()
+    text = entry.get("text")
+    text = text.strip() if isinstance(text, str) else ""
+    if kind == "add":
+        return Operation("add", None, text) if text else None
+    number = entry.get("id")
+    if isinstance(number, str) and number.strip().isdecimal():
+        number = int(number)
+    if not isinstance(number, int) or isinstance(number, bool) or number not in known:
+        return None
+    if kind == "update":
+        return Operation("update", number, text) if text else None
+    if kind == "delete":
+        return Operation("delete", number)
+    return Operation("keep", number) if kind in ("keep", "none") else None

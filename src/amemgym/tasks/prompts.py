@@ -1,0 +1,46 @@
+"""The words of every request, as template files: one folder a language, one file a template.
+
+Templates use `$name`; what is filled in is never searched for placeholders, so braces and dollars in any text are safe.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache
+from pathlib import Path
+from string import Template
+
+from amemgym.errors import UnknownName
+
+FOLDER = Path(__file__).parent / "templates"
+
+
+class Prompts:
+    """The templates of one language."""
+
+    def __init__(self, language: str = "en") -> None:
+        self.language = language
+        files = sorted((FOLDER / language).glob("*.txt")) if language in languages() else []
+        if not files:
+            raise UnknownName("prompt language", language, languages())
+        self._texts = {file.stem: file.read_text(encoding="utf-8").rstrip("\n") for file in files}
+        self._templates = {name: Template(text) for name, text in self._texts.items()}
+
+    def fill(self, template: str, **fields: object) -> str:
+        """The template with its fields; a missing field is a KeyError (a bug here, not bad input)."""
+        return self._templates[template].substitute(fields)
+
+    def hashes(self) -> dict[str, str]:
+        """sha256 of each template, for the manifest."""
+        return {name: hashlib.sha256(text.encode("utf-8")).hexdigest() for name, text in self._texts.items()}
+
+
+def languages() -> list[str]:
+    """The languages there are prompts for."""
+    return sorted(folder.name for folder in FOLDER.iterdir() if folder.is_dir())
+
+
+@lru_cache
+def prompts_for(language: str) -> Prompts:
+    """The templates of a language, read once. Raises UnknownName."""
+    return Prompts(language)
