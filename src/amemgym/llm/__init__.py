@@ -1,0 +1,34 @@
+"""Models: the one door every call goes through, the journal that keeps each reply, and the providers behind it."""
+
+from amemgym.llm.door import Answer, Door, Line, Model, RoleCount, Watcher
+from amemgym.llm.embed import Embedder, embedder, embedder_identity
+from amemgym.llm.journal import Journal
+from amemgym.llm.models import ModelSettings, check_model_name, describe_model, model_names, open_model
+from amemgym.llm.place import at, question_name, round_name
+from amemgym.llm.provider import Completion, Provider, Request, Usage, estimate_tokens
+
+__all__ = [
+    "Answer",
+    "Completion",
+    "Door",
+    "Embedder",
+    "Journal",
+    "Line",
+    "Model",
+    "ModelSettings",
+    "Provider",
+    "Request",
+    "RoleCount",
+    "Usage",
+    "Watcher",
+    "at",
+    "check_model_name",
+    "describe_model",
+    "embedder",
+    "embedder_identity",
+    "estimate_tokens",
+    "model_names",
+    "open_model",
+    "question_name",
+    "round_name",
+]

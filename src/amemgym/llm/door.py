@@ -1,0 +1,189 @@
+"""The one door to models: every call of a run goes through here.
+
+A call is rendered, looked up in the episode's journal, and only if it is not there asked: within the limit of calls
+under way, again if that can help, and kept in the journal before anything uses it. What was used is counted in the
+episode's ledger, so that a resumed run counts the same as an unbroken one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import Any, Generic, TypeVar
+
+import tenacity
+
+from amemgym.errors import REQUEST_ERRORS, ContextOverflow, EndpointUnavailable, ModelError
+from amemgym.llm.journal import Address, Entry, Journal
+from amemgym.llm.place import Place, here
+from amemgym.llm.provider import Completion, Provider, Request, Usage
+from amemgym.tasks import ChooseKnowing, ChooseOption, Prompts, Status, Task, digest
+
+T = TypeVar("T")
+
+#: a longer Retry-After than this many seconds is reported, not waited for
+LONGEST_WAIT = 120.0
+
+
+class Watcher:
+    """Is told what happens at the door, to show it. Does nothing by itself."""
+
+    def called(self, usage: Usage, replayed: bool) -> None:
+        """A reply was used."""
+
+    def retried(self, why: str, wait: float) -> None:
+        """A call failed and will be tried again."""
+
+    def said(self, sentence: str) -> None:
+        """Something a person should know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[T]):
+    """A parsed reply: the value (None unless the status is ok or repaired) and the reply's own text."""
+
+    value: T | None
+    status: Status
+    text: str
+
+
+@dataclass
+class RoleCount:
+    """What one role used in an episode."""
+
+    calls: int = 0
+    input: int = 0
+    output: int = 0
+    estimated: int = 0
+    seconds: float = 0.0
+    statuses: Counter[str] = field(default_factory=Counter)
+
+    def as_dict(self) -> dict[str, Any]:
+        unusable = {s: n for s, n in sorted(self.statuses.items()) if s not in (Status.OK, Status.REPAIRED)}
+        counts = {"calls": self.calls, "input": self.input, "output": self.output, "estimated": self.estimated}
+        return counts | {"seconds": round(self.seconds, 3), "unreadable": unusable}
+
+
+class Door:
+    """One model with its limits. Shared by all episodes of a run.
+
+    Args:
+        provider: the model.
+        slots: the calls that may be under way at once.
+        attempts: how often a call is tried in all where trying again can help.
+        watcher: is told of calls, retries and remarks.
+    """
+
+    def __init__(
+        self,
+        provider: Provider,
+        slots: asyncio.Semaphore,
+        *,
+        attempts: int = 6,
+        first_wait: float = 0.5,
+        watcher: Watcher | None = None,
+    ) -> None:
+        self.provider = provider
+        self.watcher = watcher or Watcher()
+        #: replies the model gave (not those taken from a journal)
+        self.replies = 0
+        self._slots = slots
+        self._attempts = attempts
+        self._backoff = tenacity.wait_exponential_jitter(initial=first_wait, max=30.0, jitter=first_wait)
+
+    async def complete(self, request: Request) -> Completion:
+        """Ask, and again where that can help. Raises a ModelError."""
+
+        def retried(state: tenacity.RetryCallState) -> None:
+            error = state.outcome.exception() if state.outcome else None
+            self.watcher.retried(str(error), state.upcoming_sleep)
+
+        retrying = tenacity.AsyncRetrying(
+            retry=tenacity.retry_if_exception(_may_pass),
+            stop=tenacity.stop_after_attempt(self._attempts),
+            wait=self._wait,
+            before_sleep=retried,
+            reraise=True,
+        )
+        try:
+            async for attempt in retrying:
+                with attempt:
+                    async with self._slots:
+                        started = perf_counter()
+                        completion = await self.provider.complete(request)
+                        self.replies += 1
+                        return replace(completion, seconds=perf_counter() - started)
+        except EndpointUnavailable as error:
+            tried = retrying.statistics.get("attempt_number", 1)
+            times = f" (tried {tried} times)" if tried > 1 else ""
+            raise EndpointUnavailable(f"{error}{times}") from error
+        raise ModelError("no attempt was made")  # never reached: there is at least one attempt
+
+    def _wait(self, state: tenacity.RetryCallState) -> float:
+        """Seconds to wait: what the endpoint asked for, else exponential with jitter."""
+        error = state.outcome.exception() if state.outcome else None
+        asked = error.retry_after if isinstance(error, EndpointUnavailable) else None
+        return self._backoff(state) if asked is None else asked
+
+
+def _may_pass(error: BaseException) -> bool:
+    """Whether the same call may pass later."""
+    return isinstance(error, EndpointUnavailable) and (error.retry_after or 0.0) <= LONGEST_WAIT
+
+
+class Line:
+    """An episode's line through the door: its journal, its prompts, and its ledger by role."""
+
+    def __init__(self, journal: Journal, prompts: Prompts) -> None:
+        self.journal = journal
+        self.prompts = prompts
+        self.ledger: dict[str, RoleCount] = {}
+
+    def model(self, door: Door, role: str) -> Model:
+        """The model as one role of this episode sees it."""
+        return Model(self, door, role)
+
+
+class Model:
+    """A model that can be asked, as agents, memories and the simulated user hold it."""
+
+    def __init__(self, line: Line, door: Door, role: str) -> None:
+        self._line = line
+        self._door = door
+        self._role = role
+
+    async def ask(self, task: Task[T]) -> Answer[T]:
+        """Ask the model to do the task. Raises a ModelError where no reply can be had."""
+        place = here()
+        # an exam's calls are counted apart from the conversation's
+        role = "exam" if place.is_exam and self._role == "assistant" else self._role
+        messages = task.messages(self._line.prompts)
+        address = Address(place.name, role, digest(task, messages))
+        entry = self._line.journal.take(address)
+        replayed = entry is not None
+        if entry is None:
+            labels = place.labels if isinstance(task, ChooseOption | ChooseKnowing) else None
+            entry = await self._ask(Request(task, messages, labels), address, place)
+        count = self._line.ledger.setdefault(role, RoleCount())
+        count.calls += 1
+        completion = entry.result()
+        self._door.watcher.called(completion.usage, replayed)
+        count.input += completion.usage.input
+        count.output += completion.usage.output
+        count.estimated += completion.usage.estimated
+        count.seconds += completion.seconds
+        parsed = task.parse(completion.text)
+        count.statuses[parsed.status] += 1
+        return Answer(parsed.value, parsed.status, completion.text)
+
+    async def _ask(self, request: Request, address: Address, place: Place) -> Entry:
+        try:
+            entry = Entry(await self._door.complete(request))
+        except tuple(REQUEST_ERRORS.values()) as error:
+            # the same request would overflow again; an exam keeps every outcome; a conversation may be tried again
+            if not (place.is_exam or isinstance(error, ContextOverflow)):
+                raise
+            entry = Entry(error=(error.kind, str(error)))
+        return self._line.journal.append(address, entry)

@@ -1,0 +1,90 @@
+"""Texts as vectors: the embedder protocol, and the default one, whose words ship in a package."""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from importlib.metadata import entry_points, version
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amemgym.errors import UnknownName
+
+Vectors = NDArray[np.float32]
+
+#: texts whose vectors are kept; at 256 numbers each about 50 MB
+CACHED_TEXTS = 40_000
+
+
+class Embedder(Protocol):
+    """Anything that embeds."""
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Unit rows, shape (len(texts), dimension); a text without any known word gives a row of zeros."""
+        ...
+
+
+class WordLlamaEmbedder:
+    """Static word embeddings (WordLlama, 256 dimensions, in its package): quick, offline, deterministic.
+
+    Each text is embedded alone, so that its vector does not depend on which others are asked for beside it.
+    """
+
+    def __init__(self) -> None:
+        import wordllama
+
+        self._model = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
+        self._cache: OrderedDict[str, Vectors] = OrderedDict()
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        if not texts:
+            return np.zeros((0, 256), dtype=np.float32)
+        return np.stack([self._one(text) for text in texts])
+
+    def _one(self, text: str) -> Vectors:
+        if (known := self._cache.get(text)) is not None:
+            self._cache.move_to_end(text)
+            return known
+        # a lone surrogate cannot be tokenised
+        clean = text.encode("utf-8", "replace").decode("utf-8")
+        vector = np.asarray(self._model.embed([clean])[0], dtype=np.float32)
+        length = float(np.linalg.norm(vector))
+        vector = vector / length if np.isfinite(length) and length > 0 else np.zeros_like(vector)
+        self._cache[text] = vector
+        if len(self._cache) > CACHED_TEXTS:
+            self._cache.popitem(last=False)
+        return vector
+
+
+@lru_cache
+def embedder(name: str = "wordllama") -> Embedder:
+    """The embedder of that name, loaded once. Raises UnknownName."""
+    makers = _makers()
+    if name not in makers:
+        raise UnknownName("embedder", name, makers)
+    return makers[name]()
+
+
+def embedder_identity(name: str) -> str:
+    """The embedder's name and the version of what its vectors come from, for the manifest. Raises UnknownName."""
+    if name == "wordllama":
+        return f"wordllama-256:{version('wordllama')}"
+    for point in entry_points(group="amemgym.embedders"):
+        if point.name == name:
+            return f"{name}:{point.dist.name}-{point.dist.version}" if point.dist else name
+    raise UnknownName("embedder", name, _makers())
+
+
+def _makers() -> dict[str, Callable[[], Embedder]]:
+    makers: dict[str, Callable[[], Embedder]] = {"wordllama": WordLlamaEmbedder}
+    for point in entry_points(group="amemgym.embedders"):
+        try:
+            makers[point.name] = point.load()
+        except Exception as error:  # a broken plug-in must stop nothing else
+            warnings.warn(f"embedder plug-in '{point.name}' does not load: {error}", stacklevel=2)
+    return makers

@@ -1,0 +1,130 @@
+"""The journal of an episode: every model reply, appended before it is used.
+
+A call's address is its place, the role that made it, the hash of its request, and how many times that same request
+was made there before. To resume an episode is to play it again and take what the journal has; only what it has not is
+asked. A line that a kill cut off is not counted and is overwritten.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from amemgym import files
+from amemgym.errors import REQUEST_ERRORS, ModelError
+from amemgym.llm.provider import Completion, Usage
+from amemgym.secrets import redact
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One outcome: a completion, or an error that belongs to the request (`kind` and sentence)."""
+
+    completion: Completion | None = None
+    error: tuple[str, str] | None = None
+
+    def result(self) -> Completion:
+        """The completion; raises the error where that is the outcome."""
+        if self.completion is not None:
+            return self.completion
+        kind, sentence = self.error or ("", "")
+        raise REQUEST_ERRORS.get(kind, ModelError)(sentence)
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Place, role and request hash of a call."""
+
+    place: str
+    role: str
+    request: str
+
+
+class Journal:
+    """An episode's journal in a file, or in memory only where `path` is None."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self._entries: dict[Address, list[Entry]] = defaultdict(list)
+        self._used: dict[Address, int] = defaultdict(int)
+        self._file: BinaryIO | None = None
+        self._whole = 0
+        if path is not None and path.exists():
+            self._load(path)
+
+    def take(self, address: Address) -> Entry | None:
+        """The next kept outcome of that call, or None if it has to be asked."""
+        used = self._used[address]
+        entries = self._entries.get(address)
+        if entries is None or used >= len(entries):
+            return None
+        self._used[address] = used + 1
+        return entries[used]
+
+    def append(self, address: Address, entry: Entry) -> Entry:
+        """Keep an outcome; it is with the operating system when this returns. Gives back what was kept.
+
+        Raises StorageError.
+        """
+        record: dict[str, object] = {"at": address.place, "role": address.role, "request": address.request}
+        if entry.completion is not None:
+            usage = entry.completion.usage
+            record |= {"text": redact(entry.completion.text), "finish": entry.completion.finish}
+            record |= {"input": usage.input, "output": usage.output, "estimated": usage.estimated}
+            record["seconds"] = round(entry.completion.seconds, 4)
+        else:
+            record["error"] = [redact(part) for part in entry.error or ()]
+        self._write(json.dumps(record, ensure_ascii=True).encode("ascii") + b"\n")
+        kept = _entry(record)
+        self._entries[address].append(kept)
+        self._used[address] += 1
+        return kept
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _write(self, line: bytes) -> None:
+        if self.path is None:
+            return
+        try:
+            if self._file is None:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                self._file = open(self.path, "ab", buffering=0)  # noqa: SIM115 - stays open for the episode
+                os.truncate(self.path, self._whole)
+            written = self._file.write(line)
+            if written != len(line):
+                raise OSError(28, "the disk is full")
+            self._whole += len(line)
+        except OSError as error:
+            raise files.storage_error(error, self.path) from error
+
+    def _load(self, path: Path) -> None:
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise files.storage_error(error, path) from error
+        for line in data.splitlines(keepends=True):
+            try:
+                record = json.loads(line)
+                if not line.endswith(b"\n"):
+                    break
+                address = Address(record["at"], record["role"], record["request"])
+                self._entries[address].append(_entry(record))
+            except (ValueError, KeyError, TypeError):
+                break  # cut off by a kill: what follows was never used
+            self._whole += len(line)
+
+
+def _entry(record: dict[str, object]) -> Entry:
+    if "error" in record:
+        kind, sentence = cast("tuple[str, str]", record["error"])
+        return Entry(error=(str(kind), str(sentence)))
+    usage = Usage(int(record["input"]), int(record["output"]), bool(record["estimated"]))  # type: ignore[call-overload]
+    seconds = float(record["seconds"])  # type: ignore[arg-type]
+    return Entry(Completion(str(record["text"]), usage, str(record["finish"]), seconds))

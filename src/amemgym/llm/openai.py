@@ -1,0 +1,225 @@
+"""Any OpenAI-compatible endpoint, through the official async client (chat completions only).
+
+Two things are learned as the run goes: parameters the model refuses are dropped from then on, and said once. Every way
+a call can end is one of the named errors; what the server wrote is quoted in it, with keys struck out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from email.utils import parsedate_to_datetime
+from time import time
+from typing import Any, NoReturn
+
+from pydantic import SecretStr
+
+from amemgym.errors import (
+    AuthenticationFailed,
+    BadRequest,
+    ContentFiltered,
+    ContextOverflow,
+    EndpointUnavailable,
+    NoContent,
+    NotAnEndpoint,
+    QuotaExhausted,
+)
+from amemgym.llm.provider import Completion, Request, Usage, estimate_usage
+from amemgym.secrets import redact
+
+RETRIED_STATUSES = (408, 409, 429)
+#: parameters a run can do without
+OPTIONAL_PARAMETERS = ("max_tokens", "max_completion_tokens", "temperature", "response_format")
+
+_OVERFLOW = re.compile(
+    r"context[ _]length|maximum context|context window|context size|too many tokens|(prompt|input) is too long",
+    re.IGNORECASE,
+)
+_FILTER = re.compile(r"content[ _](filter|management|policy)|responsible ai|safety system", re.IGNORECASE)
+_QUOTA = re.compile(r"insufficient[ _](quota|funds|balance|credits)|exceeded your current quota|billing", re.IGNORECASE)
+
+
+class OpenAIModel:
+    """One model of one endpoint.
+
+    Args:
+        name: the model's name at the endpoint.
+        base_url: the endpoint, ending in /v1; None for the client's own default.
+        api_key: None sends a placeholder, which local servers accept.
+        temperature, max_tokens: sent with every call; None leaves them to the endpoint.
+        timeout: seconds without an answer after which a call counts as failed.
+        say: is told, once, of each parameter that the model refuses.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        base_url: str | None = None,
+        api_key: SecretStr | None = None,
+        temperature: float | None = 0.0,
+        max_tokens: int | None = 2048,
+        timeout: float = 120.0,
+        say: Callable[[str], None] = lambda sentence: None,
+    ) -> None:
+        import openai  # 0.4 s, so only where an endpoint is used
+
+        self._openai = openai
+        self._name = name
+        self._has_key = api_key is not None
+        self._say = say
+        self._refused: set[str] = set()
+        self._parameters = {"temperature": temperature, "max_tokens": max_tokens}
+        self._timeout = timeout
+        self._client = openai.AsyncOpenAI(
+            api_key=api_key.get_secret_value() if api_key else "no-key",
+            base_url=base_url,
+            timeout=timeout,
+            max_retries=0,  # the door tries again, and counts it
+        )
+
+    @property
+    def identity(self) -> str:
+        return f"openai:{self._name}"
+
+    async def complete(self, request: Request) -> Completion:
+        """One chat completion; see `amemgym.errors` for how it can end otherwise."""
+        while True:
+            parameters = self._optional(request)
+            try:
+                reply = await self._client.chat.completions.create(
+                    model=self._name,
+                    messages=[message.as_chat() for message in request.messages],  # type: ignore[misc]
+                    **parameters,
+                )
+            except self._openai.APIStatusError as error:
+                if self._drops_parameter(error, parameters):
+                    continue
+                self._raise_status(error)
+            except self._openai.APITimeoutError as error:
+                raise EndpointUnavailable(f"{self._where} did not answer within {self._timeout:g} s") from error
+            except self._openai.APIConnectionError as error:
+                cause = redact(str(error.__cause__ or error))
+                raise EndpointUnavailable(
+                    f"{self._where} cannot be reached ({cause}); check that it runs and that the base URL is right"
+                ) from error
+            except (self._openai.OpenAIError, ValueError) as error:
+                raise self._not_an_endpoint(str(error)) from error
+            return self._completion(request, reply)
+
+    async def aclose(self) -> None:
+        await self._client.close()
+
+    @property
+    def _where(self) -> str:
+        return f"the endpoint {self._client.base_url}"
+
+    def _optional(self, request: Request) -> dict[str, Any]:
+        wanted: dict[str, Any] = {name: value for name, value in self._parameters.items() if value is not None}
+        if request.task.wants_json:
+            wanted["response_format"] = {"type": "json_object"}
+        if "max_tokens" in self._refused and "max_tokens" in wanted:
+            wanted["max_completion_tokens"] = wanted["max_tokens"]
+        return {name: value for name, value in wanted.items() if name not in self._refused}
+
+    def _drops_parameter(self, error: Any, sent: dict[str, Any]) -> bool:
+        """Whether the endpoint refused a parameter we can do without; from now on it is not sent."""
+        if error.status_code not in (400, 422):
+            return False
+        code, message = _code(error), _message(error)
+        if _OVERFLOW.search(f"{code} {message}"):
+            return False
+        named = str(_body(error).get("param") or "")
+        # the longer name first: max_completion_tokens is also named when max_tokens is refused
+        refused = next((name for name in OPTIONAL_PARAMETERS if name in sent and name == named.split(".")[0]), None)
+        refused = refused or next(
+            (n for n in OPTIONAL_PARAMETERS if n in sent and re.search(rf"\b{n}\b", message)), None
+        )
+        if refused is None:
+            return False
+        if refused not in self._refused:  # concurrent calls learn the same thing at once
+            self._refused.add(refused)
+            self._say(f"{self.identity} refuses the parameter {refused}; it is not sent any more")
+        return True
+
+    def _raise_status(self, error: Any) -> NoReturn:
+        status, code, message = error.status_code, _code(error), _message(error)
+        text = f"{code} {message}"
+        said = f"{self._where} says {status}: {message}"
+        if status in (401, 403) and not _FILTER.search(text):
+            key = "the key in OPENAI_API_KEY" if self._has_key else "no key was given; set OPENAI_API_KEY and"
+            raise AuthenticationFailed(f"{said} Check {key} (and that it may use {self._name}).") from error
+        if status == 402 or (status == 429 and _QUOTA.search(text)):
+            raise QuotaExhausted(f"{said} The account's quota is used up; add to it, then resume.") from error
+        if status in RETRIED_STATUSES or status >= 500:
+            raise EndpointUnavailable(said, retry_after=_retry_after(error.response.headers)) from error
+        if status in (400, 413, 422) and _OVERFLOW.search(text):
+            raise ContextOverflow(f"{said} The request does not fit {self._name}'s context.") from error
+        if _FILTER.search(text):
+            raise ContentFiltered(f"{said} The provider's content filter stopped the request.") from error
+        if status == 404:
+            raise BadRequest(
+                f"{said} Check the model name '{self._name}' and that the base URL ends in /v1."
+            ) from error
+        raise BadRequest(f"{said} The endpoint refuses the request.") from error
+
+    def _completion(self, request: Request, reply: Any) -> Completion:
+        choices = getattr(reply, "choices", None)
+        if not isinstance(choices, list) or not choices or getattr(choices[0], "message", None) is None:
+            raise self._not_an_endpoint(str(reply))
+        choice = choices[0]
+        text = choice.message.content
+        if choice.finish_reason == "content_filter":
+            raise ContentFiltered(f"the content filter of {self._where} stopped the reply")
+        if not isinstance(text, str):
+            raise NoContent(
+                f"{self.identity} answered without content (finish_reason: {choice.finish_reason});"
+                " if it reasons before it replies, allow it more with --max-tokens"
+            )
+        return Completion(text, self._usage(request, reply, text), str(choice.finish_reason))
+
+    def _usage(self, request: Request, reply: Any, text: str) -> Usage:
+        usage = getattr(reply, "usage", None)
+        tokens = [getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens")]
+        if all(isinstance(count, int) and count >= 0 for count in tokens):
+            return Usage(*tokens)  # type: ignore[arg-type]
+        return estimate_usage(request.messages, text)
+
+    def _not_an_endpoint(self, said: str) -> NotAnEndpoint:
+        excerpt = " ".join(redact(said).split())[:80]
+        return NotAnEndpoint(
+            f"{self._where} answered something that is no chat completion ({excerpt!r});"
+            " check that the base URL is an OpenAI-compatible one (it usually ends in /v1)"
+        )
+
+
+def _body(error: Any) -> dict[str, Any]:
+    body = error.body if isinstance(error.body, dict) else {}
+    inner = body.get("error", body)
+    return inner if isinstance(inner, dict) else {"message": str(inner)}
+
+
+def _code(error: Any) -> str:
+    body = _body(error)
+    return f"{body.get('code') or ''} {body.get('type') or ''}"
+
+
+def _message(error: Any) -> str:
+    message = str(_body(error).get("message") or error.response.text or "no reason given")
+    message = " ".join(redact(message).split())
+    return (message[:300] + "…" if len(message) > 300 else message).rstrip(".") + "."
+
+
+def _retry_after(headers: Any) -> float | None:
+    """The wait the server asks for, in seconds, or None."""
+    try:
+        if "retry-after-ms" in headers:
+            return max(0.0, float(headers["retry-after-ms"]) / 1000)
+        value = headers.get("retry-after")
+        if value is None:
+            return None
+        if re.fullmatch(r"\s*\d+(\.\d+)?\s*", value):
+            return float(value)
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time())
+    except (TypeError, ValueError):
+        return None

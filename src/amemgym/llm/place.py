@@ -1,0 +1,53 @@
+"""Where in a run a call is made: period, session, round or question. It is part of every call's address.
+
+The place is a context variable: whoever plays an episode or gives an exam sets it, and every call made inside (the
+agent's, its memory's, the simulated user's) has it without passing it through. Concurrent exams each have their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from amemgym.tasks import Labels
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place as text (`p3/s1/r0`, `p3/q7`); `labels` are the exam's there, for a model that solves tasks itself."""
+
+    name: str = ""
+    labels: Labels | None = None
+
+    @property
+    def is_exam(self) -> bool:
+        return self.labels is not None
+
+
+NOWHERE = Place()
+_current: ContextVar[Place] = ContextVar("amemgym_place", default=NOWHERE)
+
+
+def here() -> Place:
+    """The place of the code that runs now."""
+    return _current.get()
+
+
+@contextmanager
+def at(name: str, labels: Labels | None = None) -> Iterator[None]:
+    """Everything inside happens at that place."""
+    token = _current.set(Place(name, labels))
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def round_name(period: int, session: int, round_: int) -> str:
+    return f"p{period}/s{session}/r{round_}"
+
+
+def question_name(period: int, question: int) -> str:
+    return f"p{period}/q{question}"
