@@ -1,0 +1,28 @@
+"""Agents: the protocol, the one conversational agent, the reference agents, and how they are named."""
+
+from amemgym.agents.conversational import NO_REPLY, ConversationalAgent, Habits
+from amemgym.agents.protocol import Agent, Examinee, ExamQuestion, ExamReply
+from amemgym.agents.reference import Cell, Choose, is_reference, reference_agent, reference_names
+from amemgym.agents.spec import AgentSpec, agent_names, agent_of_class, parse_agent
+from amemgym.agents.v1config import LLMConfig, read_agent_file
+
+__all__ = [
+    "NO_REPLY",
+    "Agent",
+    "AgentSpec",
+    "Cell",
+    "Choose",
+    "ConversationalAgent",
+    "ExamQuestion",
+    "ExamReply",
+    "Examinee",
+    "Habits",
+    "LLMConfig",
+    "agent_names",
+    "agent_of_class",
+    "is_reference",
+    "parse_agent",
+    "read_agent_file",
+    "reference_agent",
+    "reference_names",
+]

@@ -1,0 +1,123 @@
+"""The one conversational agent: a window of recent messages, a memory, and a model.
+
+Every assistant of the paper is this agent with another memory. Messages stay in the window until there are
+freq + n_s of them; then the oldest freq are written to memory and leave it. So at least the last n_s messages (once
+there are so many) are kept verbatim, and nothing is in neither place. Native's window has no such limit; it loses its
+oldest turns only when the model's context is full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from amemgym.agents.protocol import Examinee, ExamQuestion, ExamReply
+from amemgym.errors import ContextOverflow
+from amemgym.llm import Answer, Model, estimate_tokens
+from amemgym.memory import Item, MemoryMaker, Tools, new_memory, read_from, write_to
+from amemgym.messages import Message
+from amemgym.tasks import ChooseOption, Context, Reply, Task
+
+T = TypeVar("T")
+
+#: what stands in the conversation where a model's reply had no text
+NO_REPLY = "(no reply)"
+#: tokens kept free for the prompt's own words and the reply
+RESERVED_TOKENS = 4096
+
+
+@dataclass(frozen=True)
+class Habits:
+    """The (freq, n_s, topk) of an agent: messages between memory writes, recent messages kept, items retrieved.
+
+    `freq` None never writes and keeps everything. `context_tokens` is the model's context.
+    """
+
+    freq: int | None = 2
+    n_s: int = 4
+    topk: int = 30
+    context_tokens: int = 128_000
+
+
+class ConversationalAgent:
+    """See the module's docstring. One instance plays one episode."""
+
+    def __init__(self, habits: Habits, make_memory: MemoryMaker, tools: Tools, model: Model) -> None:
+        self._habits = habits
+        self._make_memory = make_memory
+        self._tools = tools
+        self._model = model
+        self._memory = new_memory(make_memory, tools)
+        self._window: list[Message] = []
+        self.dropped = 0
+
+    async def reply(self, message: Message) -> Message:
+        now = message.time or datetime.min
+        items = await self._recall(message.content, now)
+        answer = await self._ask_within_context(
+            lambda window: Reply(Context(_lines(items), (*window, message))),
+            extra=[*_lines(items), message.content],
+        )
+        reply = Message("assistant", answer.value or NO_REPLY, now)
+        self._window += [message, reply]
+        await self._write_what_is_due(now)
+        return reply
+
+    def freeze(self) -> Callable[[], Examinee]:
+        window = tuple(self._window)
+        snapshot = self._memory.snapshot()
+
+        def examinee() -> Examinee:
+            copy = ConversationalAgent(self._habits, self._make_memory, self._tools, self._model)
+            copy._memory.restore(snapshot)
+            copy._window = list(window)
+            return copy
+
+        return examinee
+
+    async def answer(self, question: ExamQuestion) -> ExamReply:
+        """Answer an exam question. Only ever called on a copy made by `freeze`."""
+        items = await self._recall(question.query, question.now)
+        answer = await self._ask_within_context(
+            lambda window: ChooseOption(
+                question.query, question.options, Context(_lines(items), tuple(window)), question.now
+            ),
+            extra=[*_lines(items), question.query, *question.options],
+        )
+        return ExamReply(answer.value, answer.status, answer.text, items)
+
+    def holdings(self) -> list[Item] | None:
+        return self._memory.export()
+
+    async def _recall(self, query: str, now: datetime) -> tuple[Item, ...]:
+        return await read_from(self._memory, query, now, self._habits.topk)
+
+    async def _write_what_is_due(self, now: datetime) -> None:
+        freq = self._habits.freq
+        while freq is not None and len(self._window) >= freq + self._habits.n_s:
+            due, self._window = self._window[:freq], self._window[freq:]
+            await write_to(self._memory, due, now)
+
+    async def _ask_within_context(self, task: Callable[[list[Message]], Task[T]], extra: list[str]) -> Answer[T]:
+        """Ask with as much of the window as fits; what does not fit is dropped for good, oldest turns first."""
+        room = self._habits.context_tokens - RESERVED_TOKENS - estimate_tokens(extra)
+        while self._window and estimate_tokens(message.content for message in self._window) > room:
+            self._drop(2)
+        while True:
+            try:
+                return await self._model.ask(task(self._window))
+            except ContextOverflow:
+                if not self._window:
+                    raise
+                # the estimate was too low: make clear room at once, so that not every call overflows first
+                self._drop(max(2, len(self._window) // 4 // 2 * 2))
+
+    def _drop(self, messages: int) -> None:
+        self.dropped += len(self._window[:messages])
+        del self._window[:messages]
+
+
+def _lines(items: tuple[Item, ...]) -> tuple[str, ...]:
+    return tuple(item.line() for item in items)

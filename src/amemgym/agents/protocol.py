@@ -1,0 +1,61 @@
+"""What an agent is: it replies in conversation, and a frozen copy of it answers the exam.
+
+An agent sees user messages, questions and options with their simulated times. It never sees states, schemas or gold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from amemgym.memory import Item
+from amemgym.messages import Message
+from amemgym.tasks import Status
+
+
+@dataclass(frozen=True)
+class ExamQuestion:
+    """A question as it is asked: the options in the order shown, and the simulated time."""
+
+    query: str
+    options: tuple[str, ...]
+    now: datetime
+
+
+@dataclass(frozen=True)
+class ExamReply:
+    """The option chosen (its number from 1, or None), how readable the reply was, and what memory had given back."""
+
+    option: int | None
+    status: Status
+    text: str
+    items: tuple[Item, ...] = ()
+
+
+class Examinee(Protocol):
+    """A copy of an agent, made to answer one question."""
+
+    async def answer(self, question: ExamQuestion) -> ExamReply: ...
+
+
+class Agent(Protocol):
+    """One assistant in one episode."""
+
+    @property
+    def dropped(self) -> int:
+        """Messages lost because the model's context was full."""
+        ...
+
+    async def reply(self, message: Message) -> Message:
+        """The assistant's reply to a user message, having remembered what it remembers. Raises ModelError."""
+        ...
+
+    def freeze(self) -> Callable[[], Examinee]:
+        """The agent as it is now: each call makes a fresh examinee of that moment, whatever happens since."""
+        ...
+
+    def holdings(self) -> list[Item] | None:
+        """What its memory holds, or None where that cannot be told."""
+        ...

@@ -1,0 +1,135 @@
+"""Agents by name: `native`, `rag`, `awe-2-4-30`, a reference agent, a v1 configuration file, or your own memory.
+
+A name may end in -freq-n_s-topk. What a name says is an `AgentSpec`, which is what the manifest keeps and the
+fingerprint covers; the agent itself is made from it, once for each episode.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any
+
+from amemgym.agents.conversational import Habits
+from amemgym.agents.reference import is_reference, reference_names
+from amemgym.errors import UnknownName, UsageError
+from amemgym.llm import ModelSettings, describe_model
+from amemgym.memory import Memory, find_memory, fingerprint, import_memory, plug_ins
+
+DEFAULT_HABITS = Habits()
+
+#: agent name → (memory, what it is)
+ASSISTANTS = {
+    "native": ("none", "whole conversation in the context window, no memory"),
+    "rag": ("vector", "RAG: raw messages, found by nearness"),
+    "awe": ("extract", "AWE: a model extracts facts and keeps them up to date; found by nearness"),
+    "awi": ("in-context", "AWI: a model rewrites one record; the whole record is read"),
+    "awi-schema": ("in-context", "AWI told the names of the state variables (ablation)"),
+}
+#: names of v1 configurations and of older runs
+ALIASES = {"awi-hack": "awi-schema"}
+_NUMBERED = re.compile(r"(?P<name>.+?)-(?P<freq>\d{1,4})-(?P<n_s>\d{1,4})(?:-(?P<topk>\d{1,4}))?")
+
+
+@dataclass(frozen=True)
+class AgentSpec:
+    """One agent of a run.
+
+    `memory` names a registered memory or a class to import; it is "" for reference agents. `memory_class` is set where
+    the class itself was handed over. `model` is set where the agent has a model of its own.
+    """
+
+    name: str
+    memory: str = ""
+    habits: Habits = DEFAULT_HABITS
+    told_variables: bool = False
+    model: ModelSettings | None = None
+    memory_class: type[Memory] | None = None
+
+    @property
+    def is_reference(self) -> bool:
+        return not self.memory
+
+    def memory_type(self) -> type[Memory]:
+        """The memory class. Raises UnknownName or UsageError."""
+        if self.memory_class is not None:
+            return self.memory_class
+        return import_memory(self.memory) if ":" in self.memory else find_memory(self.memory)
+
+    def described(self) -> dict[str, Any]:
+        """What tells this agent from another, for the manifest and the fingerprint."""
+        if self.is_reference:
+            return {"name": self.name, "reference": True}
+        described: dict[str, Any] = {
+            "name": self.name,
+            # a file's folder is no part of what it does
+            "memory": self.memory.rpartition(":")[2],
+            "freq": self.habits.freq,
+            "n_s": self.habits.n_s if self.habits.freq is not None else None,
+            "topk": self.habits.topk,
+            "context_tokens": self.habits.context_tokens,
+            "told_variables": self.told_variables,
+        }
+        if self.memory_class is not None or ":" in self.memory:
+            described["memory_source"] = fingerprint(self.memory_type(), whole_module=":" in self.memory)
+        if self.model is not None:
+            described["model"] = describe_model(self.model)
+        return described
+
+
+def agent_names() -> dict[str, str]:
+    """Every agent known by name, with one line on each."""
+    names = {name: text for name, (_, text) in ASSISTANTS.items()}
+    names |= {name: "plug-in memory" for name in plug_ins()}
+    return names | reference_names()
+
+
+def parse_agent(name: str, context_tokens: int = 128_000) -> AgentSpec:
+    """The agent of that name. Raises UnknownName or UsageError."""
+    if not name.strip():
+        raise UsageError("an agent's name is empty; give names separated by commas, such as native,rag")
+    if is_reference(name):
+        return AgentSpec(name)
+    if ":" in name:
+        return _of_reference(name, context_tokens)
+    base, habits = name, Habits(context_tokens=context_tokens)
+    if (match := _NUMBERED.fullmatch(name)) and not _is_assistant(name):
+        base = match["name"]
+        topk = int(match["topk"]) if match["topk"] else habits.topk
+        habits = replace(habits, freq=int(match["freq"]), n_s=int(match["n_s"]), topk=topk)
+        if habits.freq == 0:
+            raise UsageError(f"agent '{name}': freq is 0; a memory is written every freq ≥ 1 messages")
+        if habits.topk == 0:
+            raise UsageError(f"agent '{name}': topk is 0; nothing would be read from the memory")
+    base = ALIASES.get(base, base)
+    if not _is_assistant(base):
+        hint = "A name may end in -freq-n_s-topk, as in awe-2-4-30; your own memory is file.py:Class."
+        raise UnknownName("agent", name, agent_names(), hint)
+    if base == "native":
+        if habits.freq != Habits.freq or base != name:
+            raise UsageError(f"agent '{name}': native has no memory to write, so no freq, n_s or topk")
+        return AgentSpec(name, "none", replace(habits, freq=None))
+    memory = ASSISTANTS[base][0] if base in ASSISTANTS else base
+    return AgentSpec(name, memory, habits, told_variables=base == "awi-schema")
+
+
+def agent_of_class(cls: type[Memory], context_tokens: int = 128_000) -> AgentSpec:
+    """An agent with a memory class of your own, named after the class."""
+    return AgentSpec(cls.__name__, cls.__name__, Habits(context_tokens=context_tokens), memory_class=cls)
+
+
+def _of_reference(name: str, context_tokens: int) -> AgentSpec:
+    """`file.py:Class` or `module:Class`, which may end in -freq-n_s-topk."""
+    habits = Habits(context_tokens=context_tokens)
+    source, shown = name, name.rpartition(":")[2]
+    if match := _NUMBERED.fullmatch(name):
+        source = match["name"]
+        topk = int(match["topk"]) if match["topk"] else habits.topk
+        habits = replace(habits, freq=max(1, int(match["freq"])), n_s=int(match["n_s"]), topk=topk)
+    spec = AgentSpec(shown, source, habits)
+    spec.memory_type()
+    return spec
+
+
+def _is_assistant(name: str) -> bool:
+    return name in ASSISTANTS or name in ALIASES or name in plug_ins()

@@ -1,0 +1,106 @@
+"""Agent configurations of the original benchmark (JSON, SPEC section 5), read into an `AgentSpec`.
+
+What they say that has no counterpart here (a vector store's folder, an embedder of another library) is left out, and
+said. A key that stands in the file is used and never written anywhere.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from amemgym import secrets
+from amemgym.agents.spec import ASSISTANTS, AgentSpec, parse_agent
+from amemgym.errors import UsageError
+from amemgym.llm import ModelSettings
+
+TYPES = {"native": "native", "rag": "rag", "awe": "awe", "awi": "awi", "awi-hack": "awi-schema"}
+
+
+class LLMConfig(BaseModel):
+    """`llm_config` of a v1 file. Nulls mean: as the run says."""
+
+    model_config = ConfigDict(extra="allow")
+    llm_model: str | None = None
+    base_url: str | None = None
+    api_key: str | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+
+    def settings(self, run: ModelSettings) -> ModelSettings | None:
+        """The model's settings, with the run's where the file is silent; None where it names no model."""
+        if not self.llm_model:
+            return None
+        return replace(
+            run,
+            model=f"openai:{self.llm_model}",
+            base_url=self.base_url or run.base_url,
+            temperature=run.temperature if self.temperature is None else self.temperature,
+            max_tokens=run.max_tokens if self.max_tokens is None else self.max_tokens,
+            api_key=secrets.remember(self.api_key) if self.api_key else run.api_key,
+        )
+
+
+class AgentConfig(BaseModel):
+    """`agent_config` of a v1 file: update_bsz is freq, local_length n_s, top_k topk."""
+
+    model_config = ConfigDict(extra="allow")
+    update_bsz: int = 2
+    local_length: int = 4
+    top_k: int = 30
+    enable_llm_mem_policy: bool | None = None
+
+
+class V1AgentFile(BaseModel):
+    """One v1 agent configuration."""
+
+    model_config = ConfigDict(extra="allow")
+    type: str
+    name: str | None = None
+    llm_config: LLMConfig = LLMConfig()
+    agent_config: AgentConfig = AgentConfig()
+    memory_config: dict[str, Any] | None = None
+
+
+def read_agent_file(path: Path, run: ModelSettings, context_tokens: int, say: Callable[[str], None]) -> AgentSpec:
+    """The agent that a v1 file describes. Raises UsageError."""
+    config = _parse(path)
+    if config.type not in TYPES:
+        evolving = " (agents that evolve are not part of this version)" if config.type.endswith("-evolve") else ""
+        raise UsageError(f"{path}: agent type '{config.type}' is not known{evolving}; known: {', '.join(TYPES)}")
+    spec = parse_agent(TYPES[config.type], context_tokens)
+    knobs = config.agent_config
+    if config.type != "native":
+        if knobs.update_bsz < 1 or knobs.local_length < 0 or knobs.top_k < 1:
+            raise UsageError(f"{path}: update_bsz and top_k must be at least 1 and local_length at least 0")
+        spec = replace(
+            spec, habits=replace(spec.habits, freq=knobs.update_bsz, n_s=knobs.local_length, topk=knobs.top_k)
+        )
+    if config.type == "awe" and knobs.enable_llm_mem_policy is False:
+        # the original runs both by one class and this switch
+        spec = replace(spec, memory=ASSISTANTS["rag"][0])
+    if config.memory_config:
+        say(f"{path}: memory_config is not used; memories embed with this run's embedder")
+    return replace(spec, name=config.name or path.stem, model=config.llm_config.settings(run))
+
+
+def _parse(path: Path) -> V1AgentFile:
+    try:
+        value = json.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise UsageError(f"cannot read agent configuration {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise UsageError(f"agent configuration {path} is not JSON ({error})") from None
+    if not isinstance(value, dict):
+        raise UsageError(f"agent configuration {path} should hold one JSON object with 'type' and 'name'")
+    try:
+        return V1AgentFile.model_validate(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise UsageError(f"agent configuration {path}: '{place}': {first['msg']}") from None

@@ -1,0 +1,22 @@
+"""Memories: the protocol, the kinds of the paper, and where others are found."""
+
+from amemgym.memory.index import ExactIndex, VectorIndex
+from amemgym.memory.protocol import Item, Memory, MemoryMaker, Tools, new_memory, read_from, write_to
+from amemgym.memory.registry import find_memory, fingerprint, import_memory, memory_names, plug_ins
+
+__all__ = [
+    "ExactIndex",
+    "Item",
+    "Memory",
+    "MemoryMaker",
+    "Tools",
+    "VectorIndex",
+    "find_memory",
+    "fingerprint",
+    "import_memory",
+    "memory_names",
+    "new_memory",
+    "plug_ins",
+    "read_from",
+    "write_to",
+]

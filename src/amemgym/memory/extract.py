@@ -1,0 +1,56 @@
+"""AWE, agentic write to an external store: a model extracts facts and reconciles them with the stored ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from amemgym.memory.protocol import Item, Memory
+from amemgym.memory.store import ItemStore, message_time
+from amemgym.messages import Message
+from amemgym.tasks import ExtractFacts, ReconcileFacts
+
+#: stored facts looked up for each new one
+NEIGHBOURS = 5
+
+
+class ExtractMemory(Memory):
+    """Facts as short sentences. A reply that cannot be read changes nothing (and is counted by the door)."""
+
+    def __init__(self) -> None:
+        self._store = ItemStore()
+
+    async def write(self, messages: Sequence[Message], now: datetime) -> None:
+        extracted = await self.tools.model.ask(ExtractFacts(tuple(messages), now))
+        facts = tuple(extracted.value or ())
+        if not facts:
+            return
+        near = {key for fact in facts for key in self._store.nearest(fact, NEIGHBOURS, self.tools.embedder)}
+        # the model sees small numbers, not the store's keys
+        keys = sorted(near)
+        stored = tuple((number, self._store.items[key].text) for number, key in enumerate(keys))
+        time = message_time([message.time for message in messages], now)
+        answer = await self.tools.model.ask(ReconcileFacts(stored, facts, now))
+        deleted: set[int] = set()
+        for operation in answer.value or ():
+            if operation.kind == "add":
+                self._store.add(Item(operation.text, time))
+            elif operation.id is not None and operation.id not in deleted:
+                if operation.kind == "update":
+                    self._store.replace(keys[operation.id], Item(operation.text, time))
+                elif operation.kind == "delete":
+                    self._store.remove(keys[operation.id])
+                    deleted.add(operation.id)
+
+    def read(self, query: str, now: datetime, k: int) -> list[Item]:
+        return self._store.find(query, k, self.tools.embedder)
+
+    def snapshot(self) -> object:
+        return self._store.snapshot()
+
+    def restore(self, snapshot: Any) -> None:
+        self._store = self._store.restored(snapshot)
+
+    def export(self) -> list[Item]:
+        return self._store.as_list()

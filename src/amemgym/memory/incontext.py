@@ -1,0 +1,36 @@
+"""AWI, agentic write in context: a model rewrites one labelled record, and the whole record is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from amemgym.memory.protocol import Item, Memory
+from amemgym.messages import Message
+from amemgym.tasks import UpdateRecord
+
+
+class RecordMemory(Memory):
+    """One text. A reply that cannot be read leaves it as it was."""
+
+    def __init__(self) -> None:
+        self._record = ""
+
+    async def write(self, messages: Sequence[Message], now: datetime) -> None:
+        task = UpdateRecord(self._record, tuple(messages), now, self.tools.variables)
+        answer = await self.tools.model.ask(task)
+        if answer.value:
+            self._record = answer.value
+
+    def read(self, query: str, now: datetime, k: int) -> list[Item]:
+        return self.export()
+
+    def snapshot(self) -> object:
+        return self._record
+
+    def restore(self, snapshot: Any) -> None:
+        self._record = snapshot
+
+    def export(self) -> list[Item]:
+        return [Item(self._record)] if self._record else []
