@@ -1,0 +1,84 @@
+"""The manifest: what exactly is run. Its `compared` part decides whether two runs are the same, by fingerprint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from amemgym import files
+from amemgym.agents import AgentSpec
+from amemgym.env import Rules
+from amemgym.evaluate.rundir import FORMAT
+from amemgym.evaluate.spec import RunSpec
+from amemgym.llm import ModelSettings, describe_model, embedder_identity
+from amemgym.scenario import Dataset
+from amemgym.tasks import prompts_for
+from amemgym.version import __version__
+
+
+def make_manifest(
+    spec: RunSpec,
+    dataset: Dataset,
+    agents: Sequence[AgentSpec],
+    model: ModelSettings,
+    user_model: ModelSettings,
+    rules: Rules,
+) -> dict[str, Any]:
+    """The manifest of a run, without any key. `dataset` is the part that is played."""
+    compared: dict[str, Any] = {
+        "amemgym": __version__,
+        "protocol": asdict(rules),
+        "data": {
+            "sha256": dataset.sha256,
+            "users": len(dataset),
+            "periods": max(len(scenario.periods) for scenario in dataset),
+        },
+        "agents": [agent.described() for agent in agents],
+        "model": describe_model(model),
+        "user_model": describe_model(user_model),
+        "embedder": embedder_identity(spec.embedder),
+        "seed": spec.seed,
+        "trials": spec.trials,
+        "upper_bound": spec.upper_bound,
+        "language": spec.language,
+        "prompts": prompts_for(spec.language).hashes(),
+    }
+    settings = spec.model_dump(mode="json", exclude={"out"})
+    # to resume from another folder
+    settings["data"] = str(dataset.path) if Path(spec.data).exists() and dataset.path else spec.data
+    settings["base_url"], settings["user_base_url"] = model.resolved_url(), user_model.resolved_url()
+    settings["agents"] = [_resolved(name) for name in spec.agents]
+    return {
+        "format": FORMAT,
+        "fingerprint": files.sha256(files.canonical_json(compared).encode("utf-8")),
+        "data": {"name": dataset.name, **describe_data(dataset)},
+        "compared": compared,
+        "settings": settings,
+    }
+
+
+def describe_data(dataset: Dataset) -> dict[str, Any]:
+    """The size of the played part: users, questions, and exams (one agent, one trial)."""
+    return {
+        "sha256": dataset.sha256,
+        "users": len(dataset),
+        "questions": sum(len(scenario.qas) for scenario in dataset),
+        "exams": sum(len(scenario.qas) * len(scenario.periods) for scenario in dataset),
+    }
+
+
+def default_directory(manifest: dict[str, Any]) -> Path:
+    """runs/<data>-<model>-<fingerprint>: two settings never share one."""
+    model = str(manifest["compared"]["model"]["model"])
+    readable = files.slug(f"{manifest['data']['name']} {model}").rpartition("-")[0]
+    return Path("runs") / f"{readable}-{manifest['fingerprint'][:8]}"
+
+
+def _resolved(agent: str) -> str:
+    """File names of agents (v1 configurations, `memory.py:Class`) as absolute paths."""
+    if agent.endswith(".json"):
+        return str(Path(agent).resolve())
+    source, colon, name = agent.partition(".py:")
+    return f"{Path(source + '.py').resolve()}:{name}" if colon else agent

@@ -1,0 +1,123 @@
+"""What an episode leaves behind: plain records, written to the run directory and read by the scores.
+
+A wrong answer, no answer and an error are three things: `status` is the parser's word for the reply, or `error` where
+the call ended without one (then `error` says why, and the exam counts in no score).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+
+@dataclass(frozen=True)
+class ExamResult:
+    """One exam answer. Options are counted from 1 in the order shown; `order[i]` is the data's index (from 0) of the
+    option at place i + 1. `variant` is the true one; `items` point into the episode's texts: what memory gave back."""
+
+    period: int
+    question: int
+    order: tuple[int, ...]
+    gold: int
+    variant: tuple[str, ...]
+    option: int | None
+    status: str
+    correct: bool
+    guessed: bool = False
+    error: str | None = None
+    reply: str = ""
+    items: tuple[int, ...] = ()
+
+    @property
+    def counts(self) -> bool:
+        """Whether it counts in a score: any reply does, readable or not; an error does not."""
+        return self.error is None
+
+    @property
+    def is_invalid(self) -> bool:
+        """Whether there was a reply that could not be read as a choice."""
+        return self.counts and self.status not in ("ok", "repaired")
+
+
+@dataclass(frozen=True)
+class EpisodeResult:
+    """One user's months with one agent.
+
+    `conversation` is periods → sessions → messages {role, content, time}; `holdings` is what the memory held after
+    each period, as places in `texts` (None where it cannot tell); `ledger` is role → counts; `dropped` messages fell
+    out of a full context.
+    """
+
+    agent: str
+    user: int
+    user_id: str
+    trial: int
+    exams: tuple[ExamResult, ...]
+    conversation: list[list[list[dict[str, Any]]]] = field(default_factory=list)
+    holdings: list[list[int] | None] = field(default_factory=list)
+    texts: tuple[str, ...] = ()
+    ledger: dict[str, dict[str, Any]] = field(default_factory=dict)
+    dropped: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def without_texts(self) -> EpisodeResult:
+        """What scores are made from: the exams and counts alone."""
+        exams = tuple(replace(exam, reply="", items=()) for exam in self.exams)
+        return replace(self, exams=exams, conversation=[], holdings=[], texts=())
+
+    @classmethod
+    def from_dict(cls, value: Mapping[str, Any]) -> EpisodeResult:
+        """Raises KeyError, TypeError or ValueError where it is no such record."""
+        fields = dict(value)
+        fields["exams"] = tuple(_exam(exam) for exam in fields["exams"])
+        fields["texts"] = tuple(fields["texts"])
+        return cls(**fields)
+
+
+@dataclass(frozen=True)
+class UpperBoundResult:
+    """One model's answers for one user when told the required states: (question, variant) → right or wrong.
+
+    `correct` is None where the call ended in an error.
+    """
+
+    model: str
+    user: int
+    user_id: str
+    answers: tuple[UpperBoundAnswer, ...]
+    ledger: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, value: Mapping[str, Any]) -> UpperBoundResult:
+        """Raises KeyError, TypeError or ValueError where it is no such record."""
+        fields = dict(value)
+        fields["answers"] = tuple(
+            UpperBoundAnswer(**{**answer, "variant": tuple(answer["variant"]), "order": tuple(answer["order"])})
+            for answer in fields["answers"]
+        )
+        return cls(**fields)
+
+
+@dataclass(frozen=True)
+class UpperBoundAnswer:
+    """One question asked with one variant given."""
+
+    question: int
+    variant: tuple[str, ...]
+    order: tuple[int, ...]
+    gold: int
+    option: int | None
+    status: str
+    correct: bool | None
+    reply: str = ""
+
+
+def _exam(value: Mapping[str, Any]) -> ExamResult:
+    lists = {name: tuple(value[name]) for name in ("order", "variant", "items")}
+    return ExamResult(**{**value, **lists})

@@ -1,0 +1,239 @@
+"""The run: agents × users × trials as episodes played side by side, and the upper bound of each model beside them.
+
+What is finished in the run directory is taken from there; an episode that was interrupted is played again from its
+journal. An episode that fails leaves the others alone; what no call can mend (a wrong key, a full disk) stops the run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+
+from amemgym.agents import Agent, AgentSpec, ConversationalAgent
+from amemgym.env import Episode, Rules
+from amemgym.errors import AgentFailed, EndpointUnavailable, FatalModelError, ModelError
+from amemgym.evaluate.play import Seat, play
+from amemgym.evaluate.reference import play_reference
+from amemgym.evaluate.results import EpisodeResult, UpperBoundResult
+from amemgym.evaluate.rundir import RunDirectory
+from amemgym.evaluate.spec import RunSpec
+from amemgym.evaluate.upperbound import measure, variants_of
+from amemgym.evaluate.watch import RunWatcher
+from amemgym.llm import Door, Line, ModelSettings, Provider, embedder, open_model
+from amemgym.memory import Tools
+from amemgym.scenario import Dataset, Scenario
+from amemgym.tasks import prompts_for
+
+
+@dataclass
+class RunOutcome:
+    """What was finished, and a sentence for each episode or upper bound that was not."""
+
+    episodes: list[EpisodeResult] = field(default_factory=list)
+    upper_bounds: list[UpperBoundResult] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    # no later call would pass: why the run stopped before its end
+    stopped: Exception | None = None
+
+
+class Run:
+    """One run over a claimed directory.
+
+    Args:
+        spec: how to play.
+        dataset: what to play, already limited to the users and periods wanted.
+        agents: who plays.
+        model, user_model: how the models are reached.
+        rules: the protocol.
+        directory: where everything is written.
+        watcher: is told what happens.
+    """
+
+    def __init__(
+        self,
+        spec: RunSpec,
+        dataset: Dataset,
+        agents: Sequence[AgentSpec],
+        model: ModelSettings,
+        user_model: ModelSettings,
+        rules: Rules,
+        directory: RunDirectory,
+        watcher: RunWatcher,
+    ) -> None:
+        self._spec = spec
+        self._dataset = dataset
+        self._agents = agents
+        self._model = model
+        self._user_model = user_model
+        self._rules = rules
+        self._directory = directory
+        self._watcher = watcher
+        self._prompts = prompts_for(spec.language)
+        self._doors: dict[ModelSettings, Door] = {}
+        self._providers: list[Provider] = []
+        self._outcome = RunOutcome()
+
+    async def play(self) -> RunOutcome:
+        """Play everything that is not finished. Raises StorageError; model errors are in the outcome."""
+        self._announce()
+        self._slots = asyncio.Semaphore(self._spec.concurrency)
+        episodes = asyncio.Semaphore(self._spec.concurrency)
+
+        async def one(job: Callable[[], Awaitable[None]], name: str) -> None:
+            async with episodes:
+                await self._guarded(job, name)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for job, name in self._jobs():
+                    group.create_task(one(job, name))
+        except BaseExceptionGroup as error:
+            self._outcome.stopped = _cause(error)
+        finally:
+            for provider in self._providers:
+                await provider.aclose()
+        self._outcome.episodes.sort(key=lambda result: (self._place(result.agent), result.user, result.trial))
+        self._outcome.upper_bounds.sort(key=lambda result: (result.model, result.user))
+        self._outcome.failures.sort()
+        return self._outcome
+
+    def _place(self, agent: str) -> int:
+        return [spec.name for spec in self._agents].index(agent)
+
+    def _announce(self) -> None:
+        playing = sum(not agent.is_reference for agent in self._agents)
+        turns = exams = bounds = 0
+        for scenario in self._dataset:
+            turns += sum(len(p.sessions) * self._rules.rounds(i) for i, p in enumerate(scenario.periods))
+            exams += len(scenario.periods) * len(scenario.qas)
+            bounds += len(variants_of(scenario)) * len(self._bound_models())
+        trials = self._spec.trials
+        self._watcher.planned(
+            episodes=len(self._dataset) * len(self._agents) * trials,
+            turns=turns * playing * trials,
+            exams=exams * len(self._agents) * trials + bounds,
+        )
+
+    def _bound_models(self) -> list[ModelSettings]:
+        """The models whose upper bound is wanted: the run's, and those of agents with one of their own."""
+        if not self._spec.upper_bound:
+            return []
+        playing = [agent.model or self._model for agent in self._agents if not agent.is_reference]
+        return list(dict.fromkeys(playing or [self._model]))
+
+    def _bound_name(self, model: ModelSettings) -> str:
+        """The model's name, told apart where two endpoints have one of the same name."""
+        alike = [other for other in self._bound_models() if other.model == model.model]
+        place = alike.index(model)
+        return model.model if place == 0 else f"{model.model} ({place + 1})"
+
+    def _jobs(self) -> list[tuple[Callable[[], Awaitable[None]], str]]:
+        """Users first, so that finished users come early."""
+        jobs: list[tuple[Callable[[], Awaitable[None]], str]] = []
+        for user, scenario in enumerate(self._dataset):
+            for model in self._bound_models():
+                jobs.append((self._upper_bound_job(model, user, scenario), f"upper bound, user {user}"))
+            for trial in range(self._spec.trials):
+                for agent in self._agents:
+                    name = f"agent '{agent.name}', user {user}" + (f", trial {trial}" if self._spec.trials > 1 else "")
+                    jobs.append((self._episode_job(agent, user, scenario, trial), name))
+        return jobs
+
+    async def _guarded(self, job: Callable[[], Awaitable[None]], name: str) -> None:
+        replies_before = self._replies
+        try:
+            await job()
+        except FatalModelError:
+            raise
+        except EndpointUnavailable as error:
+            if self._replies == replies_before:
+                raise  # nobody gets an answer: an outage, not one bad call
+            self._fail(name, error)
+        except (ModelError, AgentFailed) as error:
+            self._fail(name, error)
+
+    def _fail(self, name: str, error: Exception) -> None:
+        self._outcome.failures.append(f"{name}: {error}" if not isinstance(error, AgentFailed) else str(error))
+
+    @property
+    def _replies(self) -> int:
+        return sum(door.replies for door in self._doors.values())
+
+    def _episode_job(
+        self, agent: AgentSpec, user: int, scenario: Scenario, trial: int
+    ) -> Callable[[], Awaitable[None]]:
+        async def job() -> None:
+            result = self._directory.episode(agent.name, scenario.id, trial)
+            if result is not None:
+                self._watcher.turned(sum(len(s) // 2 for p in result.conversation for s in p))
+                self._watcher.examined(len(result.exams))
+            else:
+                result = await self._play(agent, user, scenario, trial)
+                self._directory.write_episode(result)
+            self._outcome.episodes.append(result.without_texts())
+            self._watcher.finished(agent.name, scenario.id)
+
+        return job
+
+    async def _play(self, agent: AgentSpec, user: int, scenario: Scenario, trial: int) -> EpisodeResult:
+        if agent.is_reference:
+            result = play_reference(agent.name, user, scenario, trial, self._rules, self._spec.seed)
+            self._watcher.examined(len(result.exams))
+            return result
+        line = Line(self._directory.journal(agent.name, scenario.id, trial), self._prompts)
+        try:
+            player = self._new_agent(agent, scenario, line)
+            episode = Episode(line.model(self._door(self._user_model), "user"), self._rules)
+            seat = Seat(agent.name, user, trial)
+            return await play(seat, scenario, player, episode, line, self._spec.seed, self._watcher)
+        finally:
+            line.journal.close()
+
+    def _new_agent(self, agent: AgentSpec, scenario: Scenario, line: Line) -> Agent:
+        door = self._door(agent.model or self._model)
+        # names alone, and only for the ablation that is defined by being told them
+        variables = tuple(scenario.state_schema) if agent.told_variables else ()
+        tools = Tools(line.model(door, "memory"), embedder(self._spec.embedder), variables)
+        return ConversationalAgent(agent.habits, agent.memory_type(), tools, line.model(door, "assistant"))
+
+    def _upper_bound_job(self, model: ModelSettings, user: int, scenario: Scenario) -> Callable[[], Awaitable[None]]:
+        name = self._bound_name(model)
+
+        async def job() -> None:
+            result = self._directory.upper_bound(name, scenario.id)
+            if result is not None:
+                self._watcher.examined(len(result.answers))
+            else:
+                line = Line(self._directory.upper_bound_journal(name, scenario.id), self._prompts)
+                try:
+                    asked = line.model(self._door(model), "upper bound")
+                    result = await measure(
+                        name, user, scenario, asked, line, self._rules, self._spec.seed, self._watcher
+                    )
+                finally:
+                    line.journal.close()
+                self._directory.write_upper_bound(result)
+            self._outcome.upper_bounds.append(result)
+
+        return job
+
+    def _door(self, settings: ModelSettings) -> Door:
+        """The door to a model, opened when it is first needed: a finished run needs none."""
+        if settings not in self._doors:
+            provider = open_model(settings, self._watcher.said)
+            self._providers.append(provider)
+            self._doors[settings] = Door(provider, self._slots, attempts=self._spec.attempts, watcher=self._watcher)
+        return self._doors[settings]
+
+
+def _cause(group: BaseExceptionGroup[BaseException]) -> Exception:
+    """The first error that is one; what is no Exception (a cancellation) is raised on."""
+    for error in group.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            return _cause(error)
+        if not isinstance(error, Exception):
+            raise error
+    first = group.exceptions[0]
+    assert isinstance(first, Exception)
+    return first

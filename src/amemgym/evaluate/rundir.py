@@ -1,0 +1,214 @@
+"""The run directory, and the one writer of its files.
+
+    DIR/
+      manifest.json                    what is run: data hash, settings, models, prompt hashes, versions, fingerprint
+      journal/AGENT/USER-tTRIAL.jsonl  every model reply of an episode, appended before it is used
+      journal/upper-bound/MODEL/USER.jsonl
+      episodes/AGENT/USER-tTRIAL.json  a finished episode: exams, conversation, what memory held, counts
+      upper-bound/MODEL/USER.json      a finished user's upper bound
+      scores.json                      written when the run is finished, from the files above
+      .lock                            held while a process runs here
+
+AGENT, USER and MODEL are names made safe, with a short hash. All but the journals are written whole or not at all, so
+a file that is there is finished. Known API keys are struck out of everything that is written.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from filelock import FileLock, Timeout
+
+from amemgym import files
+from amemgym.errors import RunDirectoryError
+from amemgym.evaluate.results import EpisodeResult, UpperBoundResult
+from amemgym.llm import Journal
+from amemgym.secrets import redact
+
+FORMAT = 1
+T = TypeVar("T")
+
+
+class RunDirectory:
+    """One run's files. Raises StorageError where the disk refuses, RunDirectoryError where it holds something else."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    # the manifest
+
+    def claim(self, manifest: Mapping[str, Any]) -> None:
+        """Make the directory this run's, or find that it already is. Raises RunDirectoryError with the difference."""
+        there = self.manifest_or_none()
+        if there is None:
+            if self.path.is_dir() and any(p.name != ".lock" for p in self.path.iterdir()):
+                raise RunDirectoryError(
+                    f"{self.path} is not empty and holds no run; choose an empty or new folder with --out"
+                )
+            self._write("manifest.json", manifest)
+        elif there["fingerprint"] != manifest["fingerprint"]:
+            changed = "; ".join(differences(there["compared"], manifest["compared"])) or "the fingerprint"
+            raise RunDirectoryError(
+                f"{self.path} holds a run with other settings: {changed}. Choose another folder with --out,"
+                " or continue that run with: amemgym resume " + str(self.path)
+            )
+
+    def manifest(self) -> dict[str, Any]:
+        """Raises RunDirectoryError where there is none."""
+        there = self.manifest_or_none()
+        if there is None:
+            what = "does not exist" if not self.path.exists() else "holds no run (it has no manifest.json)"
+            raise RunDirectoryError(f"{self.path} {what}; give the folder a run was written to with --out")
+        return there
+
+    def manifest_or_none(self) -> dict[str, Any] | None:
+        path = self.path / "manifest.json"
+        if not path.exists():
+            return None
+        manifest = self._read(path)
+        if manifest.get("format") != FORMAT:
+            raise RunDirectoryError(
+                f"{path} has format {manifest.get('format')!r}; this version of amemgym reads format {FORMAT}"
+            )
+        if not isinstance(manifest.get("compared"), dict) or not isinstance(manifest.get("settings"), dict):
+            raise RunDirectoryError(f"{path} is no manifest of a run; choose another folder with --out")
+        return manifest
+
+    def lock(self) -> AbstractContextManager[None]:
+        """Hold the directory. Raises RunDirectoryError where another process does."""
+        return self._locked()
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(self.path / ".lock", timeout=0)
+            lock.acquire()
+        except Timeout:
+            raise RunDirectoryError(
+                f"{self.path} is in use by another process; wait for it, or choose another --out"
+            ) from None
+        except OSError as error:
+            raise files.storage_error(error, self.path) from error
+        try:
+            yield
+        finally:
+            lock.release()
+
+    # episodes and the upper bound
+
+    def journal(self, agent: str, user_id: str, trial: int) -> Journal:
+        return Journal(self.path / "journal" / files.slug(agent) / f"{_user(user_id)}-t{trial}.jsonl")
+
+    def upper_bound_journal(self, model: str, user_id: str) -> Journal:
+        return Journal(self.path / "journal" / "upper-bound" / files.slug(model) / f"{_user(user_id)}.jsonl")
+
+    def write_episode(self, result: EpisodeResult) -> None:
+        self._write(_episode_name(result.agent, result.user_id, result.trial), result.as_dict(), compact=True)
+
+    def episode(self, agent: str, user_id: str, trial: int) -> EpisodeResult | None:
+        """A finished episode, or None."""
+        return self._load(_episode_name(agent, user_id, trial), EpisodeResult.from_dict)
+
+    def episodes(self) -> list[EpisodeResult]:
+        """Every finished episode, without its texts, in the order of agents in the manifest, users and trials."""
+        names = [agent["name"] for agent in self.manifest()["compared"]["agents"]]
+        found = [
+            result.without_texts()
+            for name in names
+            for path in sorted((self.path / "episodes" / files.slug(name)).glob("*.json"))
+            if (result := self._load(str(path.relative_to(self.path)), EpisodeResult.from_dict))
+        ]
+        return sorted(found, key=lambda result: (names.index(result.agent), result.user, result.trial))
+
+    def upper_bounds(self) -> list[UpperBoundResult]:
+        """Every finished upper bound, in the order of models and users."""
+        paths = sorted((self.path / "upper-bound").glob("*/*.json"))
+        found = [r for p in paths if (r := self._load(str(p.relative_to(self.path)), UpperBoundResult.from_dict))]
+        return sorted(found, key=lambda result: (result.model, result.user))
+
+    def write_upper_bound(self, result: UpperBoundResult) -> None:
+        self._write(_bound_name(result.model, result.user_id), result.as_dict())
+
+    def upper_bound(self, model: str, user_id: str) -> UpperBoundResult | None:
+        """A user's finished upper bound, or None."""
+        return self._load(_bound_name(model, user_id), UpperBoundResult.from_dict)
+
+    def write_scores(self, scores: Mapping[str, Any]) -> Path:
+        """Write scores.json; its path."""
+        self._write("scores.json", scores)
+        return self.path / "scores.json"
+
+    def _load(self, name: str, parse: Callable[[Mapping[str, Any]], T]) -> T | None:
+        path = self.path / name
+        if not path.exists():
+            return None
+        try:
+            return parse(self._read(path))
+        except (KeyError, TypeError, ValueError) as error:
+            raise RunDirectoryError(
+                f"{path} is damaged ({error}); delete it and resume, its journal is kept"
+            ) from error
+
+    def _read(self, path: Path) -> dict[str, Any]:
+        try:
+            value = json.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise RunDirectoryError(f"cannot read {path}: {error.strerror}") from error
+        except ValueError as error:
+            raise RunDirectoryError(f"{path} is damaged ({error}); delete it and resume, journals are kept") from error
+        if not isinstance(value, dict):
+            raise RunDirectoryError(f"{path} is damaged; delete it and resume, journals are kept")
+        return value
+
+    def _write(self, name: str, value: Mapping[str, Any], compact: bool = False) -> None:
+        clean = _without_surrogates(value)
+        text = files.compact_json(clean) if compact else files.pretty_json(clean)
+        files.write_atomically(self.path / name, redact(text))
+
+
+def differences(old: Any, new: Any, place: str = "") -> list[str]:
+    """What differs between two settings, a phrase each: `seed is 0 there, 1 here`."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        names = [*old, *(name for name in new if name not in old)]
+        return [d for n in names for d in differences(old.get(n), new.get(n), f"{place}.{n}" if place else str(n))]
+    if old == new:
+        return []
+    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        return [d for i, (a, b) in enumerate(zip(old, new, strict=True)) for d in differences(a, b, f"{place}[{i}]")]
+    shown_old, shown_new = (_short(value) for value in (old, new))
+    return [f"{place} is {shown_old} there, {shown_new} here"]
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, list) and all(isinstance(entry, dict) and "name" in entry for entry in value):
+        return ",".join(str(entry["name"]) for entry in value)
+    text = "not set" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+def _user(user_id: str) -> str:
+    return files.slug(user_id)
+
+
+def _episode_name(agent: str, user_id: str, trial: int) -> str:
+    return f"episodes/{files.slug(agent)}/{_user(user_id)}-t{trial}.json"
+
+
+def _bound_name(model: str, user_id: str) -> str:
+    return f"upper-bound/{files.slug(model)}/{_user(user_id)}.json"
+
+
+def _without_surrogates(value: Any) -> Any:
+    """Lone surrogates (a model's broken emoji) have no UTF-8; they become the replacement character."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, Mapping):
+        return {key: _without_surrogates(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_surrogates(entry) for entry in value]
+    return value

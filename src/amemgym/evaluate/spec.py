@@ -1,0 +1,203 @@
+"""Everything a run can be told, once: the same names in a file, on the command line and in Python.
+
+A `RunSpec` is read from YAML, TOML or JSON; an unknown key is an error that names the nearest known one. An
+environment configuration of the original benchmark (v1) is understood too.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+
+from amemgym import secrets
+from amemgym.agents import AgentSpec, LLMConfig, parse_agent, read_agent_file
+from amemgym.errors import UsageError
+from amemgym.llm import ModelSettings
+
+DEFAULT_AGENTS = ("native", "rag", "awe", "awi", "uniform", "frozen", "lag-1", "oracle")
+
+USER_KEY_VARIABLES = ("AMEMGYM_USER_API_KEY", "OPENAI_API_KEY")
+USER_URL_VARIABLES = ("AMEMGYM_USER_BASE_URL", "OPENAI_BASE_URL")
+
+
+class RunSpec(BaseModel):
+    """One run. The text of each field is what the command line's help says."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    data: str = Field("starter", description="data set: a name (starter, v1.base) or the path of a v1 JSON file")
+    agents: tuple[str, ...] = Field(DEFAULT_AGENTS, description="agents, separated by commas")
+    model: str = Field("offline", description="the assistants' model: offline, or openai:<name>")
+    base_url: str | None = Field(None, description="the model's endpoint, if not OPENAI_BASE_URL")
+    user_model: str | None = Field(None, description="the simulated user's model, if another")
+    user_base_url: str | None = Field(None, description="the simulated user's endpoint, if another")
+    users: int | None = Field(None, ge=1, description="only the first users")
+    periods: int | None = Field(None, ge=1, description="only the first periods")
+    trials: int = Field(1, ge=1, description="independent repetitions of every episode")
+    seed: int = Field(0, description="seed of option order and reference agents")
+    protocol: str = Field("amemgym", description="amemgym, or v1 for what changes published numbers")
+    rounds_initial: int = Field(1, ge=1, description="rounds of a session in period 0")
+    rounds_later: int = Field(2, ge=1, description="rounds of a session in later periods")
+    temperature: float | None = Field(0.0, ge=0, description="sampling temperature")
+    max_tokens: int | None = Field(2048, ge=1, description="longest reply, in tokens")
+    user_temperature: float | None = Field(None, ge=0, description="the simulated user's, if another")
+    user_max_tokens: int | None = Field(None, ge=1, description="the simulated user's, if another")
+    context_tokens: int = Field(128_000, ge=8_192, description="the model's context, in tokens")
+    embedder: str = Field("wordllama", description="what memories embed with")
+    language: str = Field("en", description="language of the prompts")
+    upper_bound: bool = Field(True, description="measure the upper bound (memory scores need it)")
+    # what follows changes how a run goes, not what comes out
+    concurrency: int = Field(8, ge=1, description="calls under way at once")
+    timeout: float = Field(120.0, gt=0, description="seconds without an answer after which a call failed")
+    attempts: int = Field(6, ge=1, description="tries of a call where trying again can help")
+    out: str | None = Field(None, description="run directory (default: runs/<data>-<model>-<fingerprint>)")
+
+    @field_validator("agents", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return tuple(name.strip() for name in value.split(",") if name.strip())
+        return value
+
+    @field_validator("agents")
+    @classmethod
+    def _distinct(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        if not names:
+            raise ValueError("names no agent; give names separated by commas, such as native,rag")
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"names {', '.join(twice)} twice")
+        return names
+
+    def model_settings(self, api_key: SecretStr | None = None) -> ModelSettings:
+        """How the assistants' model is reached."""
+        return ModelSettings(
+            model=self.model,
+            base_url=self.base_url,
+            temperature=self.temperature,
+            max_tokens=self.max_tokens,
+            timeout=self.timeout,
+            embedder=self.embedder,
+            api_key=api_key,
+        )
+
+    def user_settings(self, api_key: SecretStr | None = None) -> ModelSettings:
+        """How the simulated user's model is reached: the assistants' way, but for what is given for it."""
+        settings = self.model_settings(api_key)
+        return replace(
+            settings,
+            model=self.user_model or self.model,
+            base_url=self.user_base_url or self.base_url,
+            temperature=self.temperature if self.user_temperature is None else self.user_temperature,
+            max_tokens=self.max_tokens if self.user_max_tokens is None else self.user_max_tokens,
+            key_variables=USER_KEY_VARIABLES,
+            url_variables=USER_URL_VARIABLES,
+        )
+
+    def agent_specs(self, say: Callable[[str], None]) -> list[AgentSpec]:
+        """The agents by name or v1 file. Raises UnknownName or UsageError."""
+        return [self._agent(name, say) for name in self.agents]
+
+    def _agent(self, name: str, say: Callable[[str], None]) -> AgentSpec:
+        if name.endswith(".json"):
+            return read_agent_file(Path(name), self.model_settings(), self.context_tokens, say)
+        return parse_agent(name, self.context_tokens)
+
+
+#: fields that do not change results, so that a run may be continued with others
+NOT_COMPARED = (
+    "concurrency",
+    "timeout",
+    "attempts",
+    "out",
+    "agents",
+    "model",
+    "base_url",
+    "user_model",
+    "user_base_url",
+)
+
+
+def make_spec(settings: Mapping[str, Any], place: str = "the settings") -> RunSpec:
+    """A RunSpec from names and values. Raises UsageError, which names the key."""
+    known = list(RunSpec.model_fields)
+    for name in settings:
+        if name not in known:
+            near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.0)
+            raise UsageError(
+                f"{place}: unknown key '{name}'; the nearest known one is '{near[0] if near else known[0]}'"
+            )
+    try:
+        return RunSpec.model_validate(dict(settings))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        name = ".".join(str(part) for part in first["loc"])
+        said = first["msg"].removeprefix("Value error, ")
+        raise UsageError(f"{place}: '{name}' {said[0].lower()}{said[1:]} (given: {first['input']!r})") from None
+
+
+def read_config(path: Path) -> tuple[dict[str, Any], SecretStr | None, list[str]]:
+    """The settings in a configuration file, a key that a v1 file holds, and remarks. Raises UsageError."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise UsageError(f"cannot read configuration {path}: {error.strerror}") from error
+    except UnicodeDecodeError:
+        raise UsageError(f"configuration {path} is not UTF-8 text") from None
+    try:
+        if path.suffix == ".toml":
+            value = tomllib.loads(text)
+        elif path.suffix == ".json":
+            value = json.loads(text)
+        elif path.suffix in (".yaml", ".yml"):
+            value = yaml.safe_load(text)
+        else:
+            raise UsageError(f"configuration {path} should end in .yaml, .toml or .json")
+    except (ValueError, yaml.YAMLError) as error:
+        said = " ".join(str(error).split())
+        raise UsageError(f"configuration {path} cannot be read as {path.suffix[1:].upper()} ({said})") from None
+    if not isinstance(value, dict):
+        raise UsageError(f"configuration {path} should hold names and values, such as 'agents: [native, rag]'")
+    if _is_v1_environment(value):
+        return _from_v1_environment(value, path)
+    make_spec(value, f"configuration {path}")
+    return value, None, []
+
+
+def _is_v1_environment(value: Mapping[str, Any]) -> bool:
+    return any(name in value for name in ("num_rounds_init", "num_rounds_update", "llm_config_low_temp"))
+
+
+def _from_v1_environment(value: Mapping[str, Any], path: Path) -> tuple[dict[str, Any], SecretStr | None, list[str]]:
+    """A v1 environment configuration: rounds, language and the simulated user's model (its low-temperature one).
+
+    Its other numbers describe how data was generated; the data itself decides them here.
+    """
+    names = {
+        "num_rounds_init": "rounds_initial",
+        "num_rounds_update": "rounds_later",
+        "lang": "language",
+        "seed": "seed",
+    }
+    settings: dict[str, Any] = {new: value[old] for old, new in names.items() if value.get(old) is not None}
+    try:
+        config = LLMConfig.model_validate(value.get("llm_config_low_temp") or {})
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise UsageError(f"configuration {path}: 'llm_config_low_temp.{place}': {first['msg']}") from None
+    if config.llm_model:
+        settings |= {"user_model": f"openai:{config.llm_model}", "user_base_url": config.base_url}
+        settings |= {"user_temperature": config.temperature, "user_max_tokens": config.max_tokens}
+        settings = {name: setting for name, setting in settings.items() if setting is not None}
+    remark = f"{path} is a v1 environment configuration: {', '.join(sorted(settings))} are taken from it"
+    make_spec(settings, f"configuration {path}")
+    return settings, secrets.remember(config.api_key) if config.api_key else None, [remark]

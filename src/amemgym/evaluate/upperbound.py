@@ -1,0 +1,75 @@
+"""The upper bound: how often a model answers right when it is told the required states, without any conversation.
+
+Each (question, variant) that is true in some period is asked once for each user and model; an exam looks its own up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from amemgym.env import Rules, grade_choice
+from amemgym.errors import ContentFiltered, ContextOverflow, NoContent
+from amemgym.evaluate.results import UpperBoundAnswer, UpperBoundResult
+from amemgym.evaluate.watch import RunWatcher
+from amemgym.llm import Line, Model, at
+from amemgym.scenario import Scenario
+from amemgym.seeds import generator, permutation
+from amemgym.tasks import ChooseKnowing, Status
+
+
+def variants_of(scenario: Scenario) -> list[tuple[int, tuple[str, ...]]]:
+    """Every (question, variant) that is true after some period, in the order of questions and periods."""
+    seen: dict[tuple[int, tuple[str, ...]], None] = {}
+    for question in range(len(scenario.qas)):
+        for period in range(len(scenario.periods)):
+            seen[question, scenario.variant(period, question)] = None
+    return list(seen)
+
+
+async def measure(
+    model_name: str,
+    user: int,
+    scenario: Scenario,
+    model: Model,
+    line: Line,
+    rules: Rules,
+    seed: int,
+    watcher: RunWatcher,
+) -> UpperBoundResult:
+    """Ask everything for one user. Raises ModelError where the run cannot go on."""
+
+    async def ask(number: int, question: int, variant: tuple[str, ...]) -> UpperBoundAnswer:
+        answer = await _ask(scenario, question, variant, number, model, rules, seed)
+        watcher.examined()
+        return answer
+
+    wanted = variants_of(scenario)
+    answers = await asyncio.gather(*(ask(number, *which) for number, which in enumerate(wanted)))
+    ledger = {role: count.as_dict() for role, count in sorted(line.ledger.items())}
+    return UpperBoundResult(model_name, user, scenario.id, tuple(answers), ledger)
+
+
+async def _ask(
+    scenario: Scenario, question: int, variant: tuple[str, ...], number: int, model: Model, rules: Rules, seed: int
+) -> UpperBoundAnswer:
+    asked = scenario.qas[question]
+    count = len(asked.answer_choices)
+    address: tuple[str | int, ...] = ("upper bound", scenario.id, question, *variant)
+    order = permutation(count, seed, *address) if rules.shuffles_options else tuple(range(count))
+    options = [asked.answer_choices[index] for index in order]
+    gold = [tuple(option.state) for option in options].index(variant) + 1
+    labels = tuple(dict(zip(asked.required_info, option.state, strict=True)) for option in options)
+    task = ChooseKnowing(
+        asked.query, tuple(o.answer for o in options), tuple(zip(asked.required_info, variant, strict=True))
+    )
+    text, option, status = "", None, Status.EMPTY
+    try:
+        with at(f"q{question}/v{number}", labels=labels):
+            answer = await model.ask(task)
+        text, option, status = answer.text, answer.value, answer.status
+    except NoContent:
+        pass  # an answer without text is an unreadable one
+    except (ContentFiltered, ContextOverflow):
+        return UpperBoundAnswer(question, variant, order, gold, None, "error", None)
+    graded = grade_choice(option, status, gold, count, rules, generator(seed, "guess", *address))
+    return UpperBoundAnswer(question, variant, order, gold, graded.option, str(graded.status), graded.correct, text)

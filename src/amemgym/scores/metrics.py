@@ -1,0 +1,159 @@
+"""Every formula of a score, in one place (SPEC section 3), as pure functions of exam results.
+
+A score is None where it has nothing to stand on; nothing missing counts as 0. Results with an error are left out of
+every score; unreadable replies are in it, as not right.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from amemgym.evaluate import EpisodeResult, ExamResult
+from amemgym.scores.intervals import ratio_interval
+
+K = TypeVar("K", bound=Hashable)
+
+#: how far the upper bound must lie above random for their ratio to mean something
+CLEARLY_ABOVE = 0.05
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One counted exam answer. `upper_bound` is 1, 0, or None where it was not measured."""
+
+    user: int
+    period: int
+    exam: ExamResult
+    upper_bound: int | None = None
+
+    @property
+    def random(self) -> float:
+        """1 / |options|."""
+        return 1 / len(self.exam.order)
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean over n cells with its interval (None where there is none)."""
+
+    value: float | None
+    n: int
+    interval: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class MemoryScore:
+    """S = (overall − random) / (UB − random), by both definitions; `why_undefined` where one is None."""
+
+    ratio_of_means: float | None
+    mean_of_ratios: float | None
+    why_undefined: str | None
+    n: int = 0
+    interval: tuple[float, float] | None = None
+
+
+def cells_of(
+    episodes: Iterable[EpisodeResult], upper_bound: Mapping[tuple[int, int, tuple[str, ...]], int] | None = None
+) -> list[Cell]:
+    """The counted answers of episodes, each with its upper bound, looked up by (user, question, variant)."""
+    known = upper_bound or {}
+    return [
+        Cell(episode.user, exam.period, exam, known.get((episode.user, exam.question, exam.variant)))
+        for episode in episodes
+        for exam in episode.exams
+        if exam.counts
+    ]
+
+
+def accuracy(cells: Sequence[Cell]) -> Mean:
+    """Mean accuracy over cells, with the interval clustered by user."""
+    return _mean(cells, lambda cell: float(cell.exam.correct))
+
+
+def random_accuracy(cells: Sequence[Cell]) -> float | None:
+    """Mean of 1 / |options|."""
+    return _mean(cells, lambda cell: cell.random).value
+
+
+def upper_bound_accuracy(cells: Sequence[Cell]) -> Mean:
+    """Mean upper bound over the cells that have one."""
+    return _mean([cell for cell in cells if cell.upper_bound is not None], lambda cell: float(cell.upper_bound or 0))
+
+
+def by_period(cells: Sequence[Cell]) -> list[Mean]:
+    """Accuracy after each period, in order; users with fewer periods are not in the later ones."""
+    periods = max((cell.period for cell in cells), default=-1) + 1
+    groups = _grouped(cells, lambda cell: cell.period)
+    return [accuracy(groups.get(period, [])) for period in range(periods)]
+
+
+def by_position(cells: Sequence[Cell]) -> list[tuple[Mean, int]]:
+    """For each place an option can be shown at: accuracy where gold is there, and how often it was chosen."""
+    places = max((len(cell.exam.order) for cell in cells), default=0)
+    gold = _grouped(cells, lambda cell: cell.exam.gold)
+    chosen = _grouped(cells, lambda cell: cell.exam.option)
+    return [(accuracy(gold.get(place, [])), len(chosen.get(place, []))) for place in range(1, places + 1)]
+
+
+def memory_score(cells: Sequence[Cell]) -> MemoryScore:
+    """Both definitions over the cells that have an upper bound.
+
+    Ratio of means pools all cells. Mean of ratios takes the ratio of each user and period, then averages.
+    """
+    bounded = [cell for cell in cells if cell.upper_bound is not None]
+    if not bounded:
+        return MemoryScore(None, None, "no upper bound was measured")
+    gained = _by_user(bounded, lambda cell: cell.exam.correct - cell.random)
+    possible = _by_user(bounded, lambda cell: (cell.upper_bound or 0) - cell.random)
+    pooled, interval, why = None, None, []
+    room = math.fsum(possible) / len(bounded)
+    if room < CLEARLY_ABOVE:
+        why.append(f"ratio of means: the upper bound is only {room:+.3f} from random")
+    else:
+        pooled = math.fsum(gained) / math.fsum(possible)
+        interval = ratio_interval(gained, possible)
+    averaged, why_not = _mean_of_ratios(bounded)
+    return MemoryScore(pooled, averaged, "; ".join([*why, *why_not]) or None, len(bounded), interval)
+
+
+def _mean_of_ratios(cells: Sequence[Cell]) -> tuple[float | None, list[str]]:
+    ratios: list[float] = []
+    groups = _grouped(cells, lambda cell: (cell.user, cell.period))
+    narrow: list[tuple[int, int]] = []
+    for place in sorted(groups):
+        group = groups[place]
+        room = math.fsum((cell.upper_bound or 0) - cell.random for cell in group)
+        if room / len(group) < CLEARLY_ABOVE:
+            narrow.append(place)
+            continue
+        ratios.append(math.fsum(cell.exam.correct - cell.random for cell in group) / room)
+    if narrow:
+        user, period = narrow[0]
+        said = f"mean of ratios: in {len(narrow)} of {len(groups)} user-periods the upper bound is not clearly above"
+        return None, [f"{said} random (first: user {user}, period {period})"]
+    return math.fsum(ratios) / len(ratios), []
+
+
+def _mean(cells: Sequence[Cell], value: Callable[[Cell], float]) -> Mean:
+    if not cells:
+        return Mean(None, 0)
+    sums = _by_user(cells, value)
+    counts = _by_user(cells, lambda cell: 1.0)
+    return Mean(math.fsum(sums) / len(cells), len(cells), ratio_interval(sums, counts))
+
+
+def _by_user(cells: Sequence[Cell], value: Callable[[Cell], float]) -> list[float]:
+    """Sums over each user's cells, users in order."""
+    groups = _grouped(cells, lambda cell: cell.user)
+    return [math.fsum(value(cell) for cell in groups[user]) for user in sorted(groups)]
+
+
+def _grouped(cells: Sequence[Cell], key: Callable[[Cell], K]) -> dict[K, list[Cell]]:
+    groups: dict[K, list[Cell]] = defaultdict(list)
+    for cell in cells:
+        groups[key(cell)].append(cell)
+    return groups

@@ -1,0 +1,152 @@
+"""The summary of a run, as it stands in scores.json: every score with its n, and its interval where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from amemgym.evaluate import EpisodeResult, UpperBoundResult
+from amemgym.scores.intervals import ONE_USER
+from amemgym.scores.metrics import (
+    Cell,
+    accuracy,
+    by_period,
+    by_position,
+    cells_of,
+    memory_score,
+    random_accuracy,
+    upper_bound_accuracy,
+)
+
+Bounds = dict[tuple[int, int, tuple[str, ...]], int]
+
+#: roles whose calls are the assistant's own
+OWN_ROLES = ("assistant", "memory", "exam")
+
+
+def summarise(
+    manifest: Mapping[str, Any], episodes: Sequence[EpisodeResult], upper_bounds: Sequence[UpperBoundResult]
+) -> dict[str, Any]:
+    """The scores of a run. Depends on the results alone, not on how or in which order they came about."""
+    compared = manifest["compared"]
+    agents: Sequence[Mapping[str, Any]] = compared["agents"]
+    bounds = {result.model: {} for result in upper_bounds}  # type: dict[str, Bounds]
+    for result in upper_bounds:
+        bounds[result.model] |= _lookup(result)
+    by_agent = {agent["name"]: [e for e in episodes if e.agent == agent["name"]] for agent in agents}
+    run_model = compared["model"]["model"]
+    first = bounds.get(run_model) or (next(iter(bounds.values())) if len(bounds) == 1 else {})
+    played = _all_cells(by_agent.values(), first)
+    bound = upper_bound_accuracy(played)
+    return {
+        "amemgym": compared["amemgym"],
+        "protocol": {"name": compared["protocol"]["name"], "version": compared["protocol"]["version"]},
+        "first_score": compared["protocol"]["first_score"],
+        "fingerprint": manifest["fingerprint"],
+        "data": {name: manifest["data"][name] for name in ("name", "sha256", "users", "questions", "exams")},
+        "model": run_model,
+        "user_model": compared["user_model"]["model"],
+        "seed": compared["seed"],
+        "trials": compared["trials"],
+        "random": random_accuracy(played),
+        "upper_bound": bound.value,
+        "upper_bound_n": bound.n,
+        "upper_bound_interval": _pair(bound.interval),
+        "why_no_interval": ONE_USER if manifest["data"]["users"] == 1 else None,
+        "agents": {agent["name"]: _agent(agent, by_agent[agent["name"]], bounds, first, manifest) for agent in agents},
+    }
+
+
+def _agent(
+    agent: Mapping[str, Any],
+    episodes: Sequence[EpisodeResult],
+    bounds: Mapping[str, Bounds],
+    first: Bounds,
+    manifest: Mapping[str, Any],
+) -> dict[str, Any]:
+    own = (agent.get("model") or {}).get("model")
+    cells = cells_of(episodes, bounds.get(own, first) if own else first)
+    overall = accuracy(cells)
+    score = memory_score(cells)
+    periods = by_period(cells)
+    positions = by_position(cells)
+    exams = [exam for episode in episodes for exam in episode.exams]
+    planned = manifest["data"]["users"] * manifest["compared"]["trials"]
+    return {
+        "overall": overall.value,
+        "n": overall.n,
+        "interval": _pair(overall.interval),
+        "invalid": sum(exam.is_invalid for exam in exams),
+        "guessed": sum(exam.guessed for exam in exams),
+        "failed": sum(not exam.counts for exam in exams),
+        "memory_score": {
+            "ratio_of_means": score.ratio_of_means,
+            "mean_of_ratios": score.mean_of_ratios,
+            "why_undefined": score.why_undefined,
+            "n": score.n,
+            "interval": _pair(score.interval),
+        },
+        "by_period": [mean.value for mean in periods],
+        "by_period_n": [mean.n for mean in periods],
+        "by_position": [mean.value for mean, _ in positions],
+        "by_position_n": [mean.n for mean, _ in positions],
+        "chosen_by_position": [chosen for _, chosen in positions],
+        "by_trial": _by_trial(episodes),
+        "tokens": _tokens(episodes, OWN_ROLES),
+        "calls": _count(episodes, OWN_ROLES, "calls"),
+        "user_tokens": _tokens(episodes, ("user",)),
+        "user_calls": _count(episodes, ("user",), "calls"),
+        "unreadable": _unreadable(episodes),
+        "dropped_messages": sum(episode.dropped for episode in episodes),
+        "episodes": {"finished": len(episodes), "planned": planned},
+        "model": own or (None if agent.get("reference") else manifest["compared"]["model"]["model"]),
+        "reference": bool(agent.get("reference")),
+    }
+
+
+def _all_cells(groups: Iterable[Sequence[EpisodeResult]], bounds: Bounds) -> list[Cell]:
+    """Every cell of the data once, from whichever agents finished it."""
+    cells: dict[tuple[int, int, int], Cell] = {}
+    for episodes in groups:
+        for episode in episodes:
+            for exam in episode.exams:
+                bound = bounds.get((episode.user, exam.question, exam.variant))
+                place = (episode.user, exam.period, exam.question)
+                cells.setdefault(place, Cell(episode.user, exam.period, exam, bound))
+    return [cells[place] for place in sorted(cells)]
+
+
+def _lookup(result: UpperBoundResult) -> Bounds:
+    answers = (a for a in result.answers if a.correct is not None)
+    return {(result.user, a.question, a.variant): int(bool(a.correct)) for a in answers}
+
+
+def _by_trial(episodes: Sequence[EpisodeResult]) -> list[float | None]:
+    trials = sorted({episode.trial for episode in episodes})
+    return [accuracy(cells_of(e for e in episodes if e.trial == trial)).value for trial in trials]
+
+
+def _count(episodes: Sequence[EpisodeResult], roles: Sequence[str], what: str) -> int:
+    return sum(episode.ledger.get(role, {}).get(what, 0) for episode in episodes for role in roles)
+
+
+def _tokens(episodes: Sequence[EpisodeResult], roles: Sequence[str]) -> dict[str, Any]:
+    estimated = _count(episodes, roles, "estimated") > 0
+    return {
+        "input": _count(episodes, roles, "input"),
+        "output": _count(episodes, roles, "output"),
+        "estimated": estimated,
+    }
+
+
+def _unreadable(episodes: Sequence[EpisodeResult]) -> dict[str, int]:
+    """Replies of each role that could not be read, of all statuses together."""
+    counts: dict[str, int] = {}
+    for episode in episodes:
+        for role, used in episode.ledger.items():
+            counts[role] = counts.get(role, 0) + sum(used["unreadable"].values())
+    return {role: count for role, count in sorted(counts.items()) if count}
+
+
+def _pair(interval: tuple[float, float] | None) -> list[float] | None:
+    return None if interval is None else [interval[0], interval[1]]
