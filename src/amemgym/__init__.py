@@ -1,0 +1,66 @@
+"""AMemGym: how good the long-term memory of a conversational assistant is, and what to compare it with.
+
+    import amemgym
+
+    report = amemgym.run(data="starter", agents=["native", "rag"])
+    print(report["rag"]["overall"])
+
+To examine your own memory, subclass `amemgym.Memory` and pass the class as an agent. Nothing heavy is imported until
+it is used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from amemgym.version import __version__
+
+if TYPE_CHECKING:
+    from amemgym.api import RunReport, resume, run, score
+    from amemgym.env import Environment, Episode
+    from amemgym.memory import Item, Memory
+    from amemgym.messages import Message
+    from amemgym.scenario import Dataset, Scenario, load_dataset, save_dataset
+
+_WHERE = {
+    "Dataset": "scenario",
+    "Environment": "env",
+    "Episode": "env",
+    "Item": "memory",
+    "Memory": "memory",
+    "Message": "messages",
+    "RunReport": "api",
+    "Scenario": "scenario",
+    "load_dataset": "scenario",
+    "resume": "api",
+    "run": "api",
+    "save_dataset": "scenario",
+    "score": "api",
+}
+
+__all__ = [
+    "Dataset",
+    "Environment",
+    "Episode",
+    "Item",
+    "Memory",
+    "Message",
+    "RunReport",
+    "Scenario",
+    "__version__",
+    "load_dataset",
+    "resume",
+    "run",
+    "save_dataset",
+    "score",
+]
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name not in _WHERE:
+        raise AttributeError(f"module 'amemgym' has no attribute '{name}'")
+    value = getattr(import_module(f"amemgym.{_WHERE[name]}"), name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,193 @@
+"""The Python face: `run`, `resume` and `score`, each a plain function over the rooms below."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import SecretStr
+
+from amemgym.agents import AgentSpec, agent_of_class
+from amemgym.env import find_rules
+from amemgym.errors import RunDirectoryError, RunFailed, UsageError
+from amemgym.evaluate import (
+    Run,
+    RunDirectory,
+    RunOutcome,
+    RunSpec,
+    RunWatcher,
+    default_directory,
+    make_manifest,
+    make_spec,
+)
+from amemgym.llm import check_model_name, embedder_identity
+from amemgym.memory import Memory
+from amemgym.scenario import load_dataset
+from amemgym.scores import OWN_ROLES, summarise
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """A run's scores (as in scores.json), its directory, and what did not finish."""
+
+    scores: dict[str, Any]
+    directory: Path
+    failures: tuple[str, ...] = ()
+    #: seconds that models took to reply, by agent
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def __getitem__(self, agent: str) -> dict[str, Any]:
+        """One agent's scores."""
+        found: dict[str, Any] = self.scores["agents"][agent]
+        return found
+
+
+def run(
+    data: str | Path = "starter",
+    agents: Sequence[str | type[Memory]] | str | None = None,
+    model: str = "offline",
+    *,
+    out: str | Path | None = None,
+    watcher: RunWatcher | None = None,
+    **settings: Any,
+) -> RunReport:
+    """Play a data set against agents and score their memories.
+
+    Args:
+        data: a name (`starter`, `v1.base`) or the path of a v1 JSON file.
+        agents: names, v1 configuration files, or subclasses of `amemgym.Memory`.
+        model: the assistants' model: `offline`, or `openai:<name>`.
+        out: the run directory; where it holds the same run, that is continued.
+        watcher: is told what happens.
+        settings: any other field of `RunSpec`.
+
+    Raises:
+        AMemGymError: one of `amemgym.errors`; RunFailed where episodes did not finish (the others are kept).
+    """
+    given: dict[str, Any] = {"data": str(data), "model": model, **settings}
+    classes: dict[str, type[Memory]] = {}
+    if agents is not None:
+        listed = agents.split(",") if isinstance(agents, str) else agents
+        classes = {agent.__name__: agent for agent in listed if isinstance(agent, type)}
+        given["agents"] = tuple(agent.__name__ if isinstance(agent, type) else agent.strip() for agent in listed)
+    return run_spec(make_spec(given), out=out, watcher=watcher, classes=classes)
+
+
+def run_spec(
+    spec: RunSpec,
+    *,
+    out: str | Path | None = None,
+    watcher: RunWatcher | None = None,
+    classes: dict[str, type[Memory]] | None = None,
+    user_key: SecretStr | None = None,
+) -> RunReport:
+    """The same from a RunSpec. `classes` are memory classes by agent name; `user_key` is the simulated user's key."""
+    watcher = watcher or RunWatcher()
+    model, user_model = spec.model_settings(), spec.user_settings(user_key)
+    for settings in (model, user_model):
+        check_model_name(settings.model)
+    embedder_identity(spec.embedder)
+    rules = find_rules(spec.protocol, spec.rounds_initial, spec.rounds_later)
+    agents = _agents(spec, watcher, classes or {})
+    dataset = load_dataset(spec.data).limited(spec.users, spec.periods)
+    manifest = make_manifest(spec, dataset, agents, model, user_model, rules)
+    directory = RunDirectory(out or spec.out or default_directory(manifest))
+    with directory.lock():
+        directory.claim(manifest)
+        outcome = _wait_for(Run(spec, dataset, agents, model, user_model, rules, directory, watcher).play())
+        report = _report(manifest, outcome, directory)
+        if outcome.stopped is not None:
+            raise outcome.stopped
+        directory.write_scores(report.scores)
+    return report
+
+
+def resume(directory: str | Path, *, watcher: RunWatcher | None = None, **settings: Any) -> RunReport:
+    """Continue the run in a directory: what is finished stays, what was interrupted is played on from its journal.
+
+    `settings` may be those that change no result (concurrency, timeout, attempts).
+    """
+    manifest = RunDirectory(directory).manifest()
+    spec = make_spec({**manifest["settings"], **settings}, f"{directory}/manifest.json")
+    described = {agent["name"]: agent for agent in manifest["compared"]["agents"]}
+    for name in spec.agents:
+        agent = described.get(name, {})
+        if "memory_source" in agent and ":" not in name:
+            raise UsageError(
+                f"agent '{name}' was handed over as a Python class; continue by calling amemgym.run(...) again with it"
+            )
+    return run_spec(spec, out=directory, watcher=watcher)
+
+
+def score(directory: str | Path) -> RunReport:
+    """Score what is finished in a run directory, and write scores.json anew. Needs neither the data nor a model."""
+    place = RunDirectory(directory)
+    manifest = place.manifest()
+    outcome = RunOutcome(episodes=place.episodes(), upper_bounds=place.upper_bounds())
+    if not outcome.episodes:
+        raise RunDirectoryError(
+            f"{directory} holds no finished episode yet; continue it with: amemgym resume {directory}"
+        )
+    report = _report(manifest, outcome, place)
+    place.write_scores(report.scores)
+    return report
+
+
+def _agents(spec: RunSpec, watcher: RunWatcher, classes: dict[str, type[Memory]]) -> list[AgentSpec]:
+    named = spec.model_copy(update={"agents": tuple(name for name in spec.agents if name not in classes)})
+    found = {name: agent for name, agent in zip(named.agents, named.agent_specs(watcher.said), strict=True)}
+    found |= {name: agent_of_class(cls, spec.context_tokens) for name, cls in classes.items()}
+    agents = [found[name] for name in spec.agents]
+    names = [agent.name for agent in agents]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise UsageError(f"two agents are called {', '.join(twice)}; give one of them another name")
+    return agents
+
+
+def _report(manifest: dict[str, Any], outcome: RunOutcome, directory: RunDirectory) -> RunReport:
+    seconds: dict[str, float] = {}
+    for episode in outcome.episodes:
+        used = sum(count["seconds"] for role, count in episode.ledger.items() if role in OWN_ROLES)
+        seconds[episode.agent] = seconds.get(episode.agent, 0.0) + used
+    scores = summarise(manifest, outcome.episodes, outcome.upper_bounds)
+    return RunReport(scores, directory.path, tuple(outcome.failures), seconds)
+
+
+def _wait_for(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end, also where the caller is inside an event loop (a notebook)."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    results: list[T] = []
+    errors: list[BaseException] = []
+
+    def target() -> None:
+        try:
+            results.append(asyncio.run(work))
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=target)
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+def raise_for_failures(report: RunReport) -> None:
+    """Raise RunFailed where something did not finish."""
+    if report.failures:
+        more = f" (and {len(report.failures) - 1} more)" if len(report.failures) > 1 else ""
+        raise RunFailed(
+            f"{len(report.failures)} did not finish: {report.failures[0]}{more}."
+            f" Finished work is kept; continue with: amemgym resume {report.directory}"
+        )

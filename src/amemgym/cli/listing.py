@@ -1,0 +1,42 @@
+"""`amemgym list`: what can be named."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from amemgym.agents import agent_names
+from amemgym.llm import model_names
+from amemgym.memory import memory_names
+from amemgym.scenario import data_names
+
+
+class Kind(StrEnum):
+    agents = "agents"
+    memories = "memories"
+    models = "models"
+    data = "data"
+
+
+_NAMES = {Kind.agents: agent_names, Kind.memories: memory_names, Kind.models: model_names, Kind.data: data_names}
+_HINTS = {
+    Kind.agents: "A name may end in -freq-n_s-topk (awe-2-4-30). Also: a v1 configuration (.json), file.py:Class.",
+    Kind.memories: "Your own: subclass amemgym.Memory; use it as the agent file.py:Class.",
+    Kind.models: "",
+    Kind.data: "Also: the path of a v1 JSON file.",
+}
+
+
+def list_command(kind: Annotated[Kind, typer.Argument(help="what to list")]) -> None:
+    """List agents, memories, models or data sets by name."""
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    for name, text in _NAMES[kind]().items():
+        table.add_row(name, text)
+    console = Console(highlight=False, markup=False)
+    console.print(table)
+    if _HINTS[kind]:
+        console.print(_HINTS[kind])

@@ -1,0 +1,74 @@
+"""The entry point: the commands, and every error as one sentence with its exit code (2 usage or data, 1 run)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import typer
+from rich.console import Console
+
+from amemgym.cli.listing import list_command
+from amemgym.cli.resume import resume_command
+from amemgym.cli.run import run_command
+from amemgym.cli.score import score_command
+from amemgym.cli.validate import validate_command
+from amemgym.errors import AMemGymError
+from amemgym.secrets import redact
+from amemgym.version import __version__
+
+#: what a shell says of a process that was interrupted
+INTERRUPTED = 130
+
+# typer brings its own copy of click in newer versions; this is the class its usage errors have, whichever it is
+_ClickException: type[Any] = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
+
+app = typer.Typer(
+    name="amemgym",
+    help="Measure the long-term memory of conversational assistants.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+app.command("run")(run_command)
+app.command("resume")(resume_command)
+app.command("score")(score_command)
+app.command("validate")(validate_command)
+app.command("list")(list_command)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit."""
+    given = sys.argv[1:] if arguments is None else arguments
+    sys.exit(_run(given or ["--help"]))
+
+
+def _run(arguments: list[str]) -> int:
+    try:
+        if arguments == ["--version"]:
+            typer.echo(f"amemgym {__version__}")
+            return 0
+        code = app(arguments, standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except AMemGymError as error:
+        return _say(str(error), error.exit_code)
+    except typer.Abort:
+        return _say("interrupted", INTERRUPTED)
+    except _ClickException as error:
+        return _say(
+            f"{error.format_message().rstrip('.')} (see: amemgym {arguments[0] if arguments else ''} --help)", 2
+        )
+    except KeyboardInterrupt:
+        return _say("interrupted; finished work is kept", INTERRUPTED)
+    except BrokenPipeError:
+        # whoever read our output has gone; do not complain on the way out
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _say(sentence: str, code: int) -> int:
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console.print(f"amemgym: {redact(sentence)}", markup=False)
+    return code

@@ -1,0 +1,84 @@
+"""What a run shows while it goes on: bars for episodes, turns and exams, and what the calls cost so far."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from amemgym.evaluate import RunWatcher
+from amemgym.llm import Usage
+from amemgym.secrets import redact
+
+
+class ProgressBars(RunWatcher):
+    """Bars on a terminal; elsewhere only remarks are printed. Everything goes to standard error."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True, highlight=False)
+        self._progress = Progress(
+            TextColumn("{task.description:<9}"),
+            BarColumn(bar_width=30),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(compact=True),
+            TextColumn("{task.fields[note]}"),
+            console=self._console,
+            disable=not self._console.is_terminal,
+            transient=True,
+        )
+        self._bars: dict[str, TaskID] = {}
+        self._retries = self._replayed = self._calls = self._input = self._output = 0
+
+    def __enter__(self) -> ProgressBars:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def planned(self, episodes: int, turns: int, exams: int) -> None:
+        for name, total in (("episodes", episodes), ("turns", turns), ("exams", exams)):
+            if total:
+                self._bars[name] = self._progress.add_task(name, total=total, note="")
+
+    def turned(self, count: int = 1) -> None:
+        self._advance("turns", count)
+
+    def examined(self, count: int = 1) -> None:
+        self._advance("exams", count)
+
+    def finished(self, agent: str, user_id: str) -> None:
+        self._advance("episodes", 1)
+
+    def called(self, usage: Usage, replayed: bool) -> None:
+        self._calls += 1
+        self._replayed += replayed
+        self._input += usage.input
+        self._output += usage.output
+        if "episodes" in self._bars and self._calls % 20 == 0:
+            self._note()
+
+    def retried(self, why: str, wait: float) -> None:
+        self._retries += 1
+        self._note()
+        if self._retries == 1:
+            self.said(f"{why} Trying again in {wait:.1f} s.")
+
+    def said(self, sentence: str) -> None:
+        self._console.print(f"note: {redact(sentence)}", markup=False, soft_wrap=True)
+
+    def _advance(self, name: str, count: int) -> None:
+        if name in self._bars:
+            self._progress.advance(self._bars[name], count)
+
+    def _note(self) -> None:
+        note = f"calls {self._calls}, tokens {self._input / 1000:.0f}k in, {self._output / 1000:.0f}k out"
+        if self._replayed:
+            note += f", from the journal {self._replayed}"
+        if self._retries:
+            note += f", retries {self._retries}"
+        if "episodes" in self._bars:
+            self._progress.update(self._bars["episodes"], note=note)

@@ -1,0 +1,25 @@
+"""`amemgym resume`: continue a run from its directory alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from amemgym import api
+from amemgym.cli.progress import ProgressBars
+from amemgym.cli.run import show
+
+
+def resume_command(
+    directory: Annotated[Path, typer.Argument(help="the run's directory")],
+    concurrency: Annotated[int | None, typer.Option(help="calls under way at once")] = None,
+    timeout: Annotated[float | None, typer.Option(help="seconds without an answer after which a call failed")] = None,
+    attempts: Annotated[int | None, typer.Option(help="tries of a call where trying again can help")] = None,
+) -> None:
+    """Continue a run: what is finished stays, what was interrupted is played on from its journal."""
+    given = {"concurrency": concurrency, "timeout": timeout, "attempts": attempts}
+    with ProgressBars() as bars:
+        report = api.resume(directory, watcher=bars, **{k: v for k, v in given.items() if v is not None})
+    show(report)

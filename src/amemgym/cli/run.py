@@ -1,0 +1,78 @@
+"""`amemgym run`: play a data set against agents, score their memories, print the table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from pydantic import SecretStr
+from rich.console import Console
+
+from amemgym import api
+from amemgym.cli.progress import ProgressBars
+from amemgym.evaluate import RunSpec, make_spec, read_config
+from amemgym.report import print_scores
+
+
+def _help(name: str) -> str:
+    """The field's own description, and its default."""
+    field = RunSpec.model_fields[name]
+    default = ",".join(field.default) if isinstance(field.default, tuple) else field.default
+    return f"{field.description}" + ("" if default is None or name == "upper_bound" else f" [{default}]")
+
+
+def run_command(
+    data: Annotated[str | None, typer.Option(help=_help("data"))] = None,
+    agents: Annotated[str | None, typer.Option(help=_help("agents"))] = None,
+    model: Annotated[str | None, typer.Option(help=_help("model"))] = None,
+    base_url: Annotated[str | None, typer.Option(help=_help("base_url"))] = None,
+    user_model: Annotated[str | None, typer.Option(help=_help("user_model"))] = None,
+    user_base_url: Annotated[str | None, typer.Option(help=_help("user_base_url"))] = None,
+    users: Annotated[int | None, typer.Option(help=_help("users"))] = None,
+    periods: Annotated[int | None, typer.Option(help=_help("periods"))] = None,
+    trials: Annotated[int | None, typer.Option(help=_help("trials"))] = None,
+    concurrency: Annotated[int | None, typer.Option(help=_help("concurrency"))] = None,
+    seed: Annotated[int | None, typer.Option(help=_help("seed"))] = None,
+    protocol: Annotated[str | None, typer.Option(help=_help("protocol"))] = None,
+    rounds_initial: Annotated[int | None, typer.Option(help=_help("rounds_initial"))] = None,
+    rounds_later: Annotated[int | None, typer.Option(help=_help("rounds_later"))] = None,
+    temperature: Annotated[float | None, typer.Option(help=_help("temperature"))] = None,
+    max_tokens: Annotated[int | None, typer.Option(help=_help("max_tokens"))] = None,
+    context_tokens: Annotated[int | None, typer.Option(help=_help("context_tokens"))] = None,
+    timeout: Annotated[float | None, typer.Option(help=_help("timeout"))] = None,
+    attempts: Annotated[int | None, typer.Option(help=_help("attempts"))] = None,
+    embedder: Annotated[str | None, typer.Option(help=_help("embedder"))] = None,
+    language: Annotated[str | None, typer.Option(help=_help("language"))] = None,
+    upper_bound: Annotated[bool | None, typer.Option(help=_help("upper_bound"))] = None,
+    out: Annotated[str | None, typer.Option(help=_help("out"))] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(help="file with any of these settings (.yaml, .toml, .json), or a v1 environment file"),
+    ] = None,
+) -> None:
+    """Play a data set against agents and score their memories.
+
+    Keys come from the environment: OPENAI_API_KEY (and AMEMGYM_USER_API_KEY for another simulated user's endpoint).
+    Started again with the same settings, a run continues where it was.
+    """
+    flags = {name: value for name, value in locals().items() if name in RunSpec.model_fields and value is not None}
+    settings: dict[str, Any] = {}
+    user_key: SecretStr | None = None
+    remarks: list[str] = []
+    if config is not None:
+        settings, user_key, remarks = read_config(config)
+    spec = make_spec({**settings, **flags}, "the command line")
+    with ProgressBars() as bars:
+        for remark in remarks:
+            bars.said(remark)
+        report = api.run_spec(spec, watcher=bars, user_key=user_key)
+    show(report)
+
+
+def show(report: api.RunReport) -> None:
+    """Print the table and where everything is. Raises RunFailed where something did not finish."""
+    console = Console()
+    print_scores(console, report.scores, report.seconds)
+    console.print(f"  written to {report.directory}", markup=False, highlight=False, soft_wrap=True)
+    api.raise_for_failures(report)

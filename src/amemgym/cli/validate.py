@@ -1,0 +1,27 @@
+"""`amemgym validate`: every fault of a data set, with its place."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from amemgym.scenario import find_data, read_dataset
+
+
+def validate_command(
+    data: Annotated[str, typer.Argument(help="a data set's name, or the path of a v1 JSON file")],
+) -> None:
+    """Check a data set. Ends with 0 only if it can be run; users, periods, sessions and questions count from 0."""
+    name, path = find_data(data)
+    dataset, faults = read_dataset(path, name)
+    console = Console(highlight=False, soft_wrap=True)
+    for fault in faults:
+        console.print(f"{fault.severity}: {fault}", markup=False)
+    errors = sum(fault.is_error for fault in faults)
+    size = f"{len(dataset)} users, {sum(len(s.qas) for s in dataset)} questions, sha256 {dataset.sha256}"
+    if errors:
+        console.print(f"{path}: {errors} errors, {len(faults) - errors} warnings; it cannot be run", markup=False)
+        raise typer.Exit(2)
+    console.print(f"{path}: can be run ({size}; {len(faults)} warnings)", markup=False)

@@ -1,0 +1,135 @@
+"""The table a run ends with: each agent's scores with interval and n, beside the baselines that give them meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from amemgym.report.sparkline import sparkline
+
+OFFLINE = (
+    "model: offline, an embedded stand-in that knows words, not language: these scores compare memories with each other"
+    " and say nothing of how a language model would do (see --model)"
+)
+SCORES = {"ratio_of_means": "ratio of means", "mean_of_ratios": "mean of ratios"}
+
+
+def print_scores(console: Console, scores: Mapping[str, Any], seconds: Mapping[str, float] | None = None) -> None:
+    """Print the scores of scores.json, at least so wide that nothing is cut off. `seconds` are those models took."""
+    table = _table(scores, seconds or {})
+    wide = console.measure(table).minimum
+    console.print(table, width=max(console.width, wide), crop=False)
+    for note in notes(scores):
+        console.print(f"  {escape(note)}", highlight=False, style="dim" if note != OFFLINE else "yellow")
+
+
+def notes(scores: Mapping[str, Any]) -> list[str]:
+    """What must be known to read the numbers."""
+    data, first, other = scores["data"], scores["first_score"], _other(scores["first_score"])
+    found = [
+        f"data {data['name']} (sha256 {data['sha256'][:12]}…): {data['users']} users, {data['questions']} questions,"
+        f" {data['exams']} exams; protocol {scores['protocol']['name']} {scores['protocol']['version']},"
+        f" seed {scores['seed']}, trials {scores['trials']}",
+        f"memory score: (overall − random) / (upper bound − random), {SCORES[first]} ({SCORES[other]}: scores.json)."
+        " Intervals: 95%, clustered by user. By period: ▁ 0 to █ 1. Seconds: what the model took, summed",
+    ]
+    if scores["model"] == "offline":
+        found.append(OFFLINE)
+    else:
+        found.append(f"model: {scores['model']}, simulated user: {scores['user_model']}")
+    if scores["why_no_interval"]:
+        found.append(f"no intervals: {scores['why_no_interval']}")
+    found += [f"{name}: {note}" for name, agent in scores["agents"].items() for note in _agent_notes(agent, scores)]
+    return found
+
+
+def _agent_notes(agent: Mapping[str, Any], scores: Mapping[str, Any]) -> list[str]:
+    found = []
+    episodes, score = agent["episodes"], agent["memory_score"]
+    if episodes["finished"] < episodes["planned"]:
+        found.append(f"only {episodes['finished']} of {episodes['planned']} episodes are finished")
+    if score[scores["first_score"]] is None and score["why_undefined"] and agent["n"]:
+        found.append(f"memory score undefined: {score['why_undefined']}")
+    if agent["failed"]:
+        found.append(f"{agent['failed']} exams ended in an error and count in no score")
+    if agent["guessed"]:
+        found.append(f"{agent['guessed']} unreadable replies replaced by a seeded guess (protocol v1)")
+    if agent["dropped_messages"]:
+        found.append(f"{agent['dropped_messages']} oldest messages dropped because the model's context was full")
+    for role, count in agent["unreadable"].items():
+        if role != "exam":
+            found.append(f"{count} replies as {role} could not be read and changed nothing")
+    return found
+
+
+def _table(scores: Mapping[str, Any], seconds: Mapping[str, float]) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("agent", no_wrap=True)
+    for name in ("overall", "memory score"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("by period", no_wrap=True)
+    for name in ("n", "invalid", "tokens in/out", "seconds"):
+        table.add_column(name, justify="right", no_wrap=True)
+    first = scores["first_score"]
+    ranked = sorted(
+        scores["agents"].items(), key=lambda entry: (entry[1]["reference"], _descending(entry[1]["overall"]))
+    )
+    for place, (name, agent) in enumerate(ranked):
+        score = agent["memory_score"]
+        interval = score["interval"] if first == "ratio_of_means" else None
+        played = not agent["reference"]
+        last_played = played and (place + 1 == len(ranked) or ranked[place + 1][1]["reference"])
+        table.add_row(
+            escape(name),
+            _with_interval(agent["overall"], agent["interval"]),
+            _with_interval(score[first], interval),
+            sparkline(agent["by_period"]),
+            str(agent["n"]),
+            _count(agent["invalid"], agent["n"]) if played else "",
+            _tokens(agent["tokens"]) if played else "",
+            f"{seconds[name]:.1f}" if played and name in seconds else "",
+            style="" if played else "dim",
+            end_section=last_played,
+        )
+    if scores["upper_bound"] is not None:
+        bound = _with_interval(scores["upper_bound"], scores["upper_bound_interval"])
+        table.add_row("upper bound", bound, f"{1:.3f}", "", str(scores["upper_bound_n"]), style="dim")
+    if scores["random"] is not None:
+        table.add_row("random", f"{scores['random']:.3f}", f"{0:.3f}", "", str(scores["data"]["exams"]), style="dim")
+    return table
+
+
+def _descending(value: float | None) -> float:
+    return 2.0 if value is None else -value
+
+
+def _other(first: str) -> str:
+    return next(name for name in SCORES if name != first)
+
+
+def _with_interval(value: float | None, interval: list[float] | None) -> str:
+    if value is None:
+        return "–"
+    if interval is None:
+        return f"{value:.3f}"
+    low, high = interval
+    return f"{value:.3f} [{low:.2f}, {high:.2f}]"
+
+
+def _count(count: int, n: int) -> str:
+    return "0" if not count else f"{count} ({count / n:.0%})"
+
+
+def _tokens(tokens: Mapping[str, Any]) -> str:
+    mark = "~" if tokens["estimated"] else ""
+    return f"{mark}{_short(tokens['input'])}/{_short(tokens['output'])}"
+
+
+def _short(count: int) -> str:
+    if count < 10_000:
+        return str(count)
+    return f"{count / 1000:.0f}k" if count < 10_000_000 else f"{count / 1_000_000:.0f}M"
