@@ -7,7 +7,7 @@ the call ended without one (then `error` says why, and the exam counts in no sco
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 
@@ -61,7 +61,7 @@ class EpisodeResult:
     dropped: int = 0
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return {**vars(self), "exams": [vars(exam) for exam in self.exams]}
 
     def without_texts(self) -> EpisodeResult:
         """What scores are made from: the exams and counts alone."""
@@ -91,7 +91,7 @@ class UpperBoundResult:
     ledger: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return {**vars(self), "answers": [vars(answer) for answer in self.answers]}
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> UpperBoundResult:

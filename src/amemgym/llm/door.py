@@ -8,6 +8,7 @@ episode's ledger, so that a resumed run counts the same as an unbroken one.
 from __future__ import annotations
 
 import asyncio
+import random
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from time import perf_counter
@@ -25,6 +26,7 @@ T = TypeVar("T")
 
 #: a longer Retry-After than this many seconds is reported, not waited for
 LONGEST_WAIT = 120.0
+LONGEST_BACKOFF = 30.0
 
 
 class Watcher:
@@ -91,7 +93,9 @@ class Door:
         self.replies = 0
         self._slots = slots
         self._attempts = attempts
-        self._backoff = tenacity.wait_exponential_jitter(initial=first_wait, max=30.0, jitter=first_wait)
+        self._first_wait = first_wait
+        # how long to wait decides no result, so it has no seed
+        self._jitter = random.Random()
 
     async def complete(self, request: Request) -> Completion:
         """Ask, and again where that can help. Raises a ModelError."""
@@ -125,7 +129,10 @@ class Door:
         """Seconds to wait: what the endpoint asked for, else exponential with jitter."""
         error = state.outcome.exception() if state.outcome else None
         asked = error.retry_after if isinstance(error, EndpointUnavailable) else None
-        return self._backoff(state) if asked is None else asked
+        if asked is not None:
+            return asked
+        doubled = self._first_wait * 2.0 ** (state.attempt_number - 1)
+        return min(LONGEST_BACKOFF, doubled) * self._jitter.uniform(1, 1.5)
 
 
 def _may_pass(error: BaseException) -> bool:

@@ -47,10 +47,12 @@ class ExtractMemory(Memory):
         return self._store.find(query, k, self.tools.embedder)
 
     def snapshot(self) -> object:
-        return self._store.snapshot()
+        # embedded once here, not again in every copy an exam makes
+        self._store.embed(self.tools.embedder)
+        return self._store.copy()
 
     def restore(self, snapshot: Any) -> None:
-        self._store = self._store.restored(snapshot)
+        self._store = snapshot.copy()
 
     def export(self) -> list[Item]:
         return self._store.as_list()

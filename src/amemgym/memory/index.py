@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 
@@ -20,6 +20,10 @@ class VectorIndex(Protocol):
 
     def nearest(self, vector: Vectors, k: int) -> list[int]:
         """The keys of the k vectors with the greatest cosine, best first; equals by smaller key."""
+        ...
+
+    def copy(self) -> Self:
+        """An index of the same content that goes its own way from here."""
         ...
 
 
@@ -41,9 +45,18 @@ class ExactIndex:
     def nearest(self, vector: Vectors, k: int) -> list[int]:
         if not self._vectors or k <= 0:
             return []
+        keys, matrix = self._stack()
+        order = np.argsort(-(matrix @ vector), kind="stable")[:k]
+        return [keys[int(place)] for place in order]
+
+    def copy(self) -> ExactIndex:
+        twin = ExactIndex()
+        twin._vectors = dict(self._vectors)
+        twin._stacked = self._stack() if self._vectors else None  # never written to, so it can be shared
+        return twin
+
+    def _stack(self) -> tuple[list[int], Vectors]:
         if self._stacked is None:
             keys = sorted(self._vectors)
             self._stacked = keys, np.stack([self._vectors[key] for key in keys])
-        keys, matrix = self._stacked
-        order = np.argsort(-(matrix @ vector), kind="stable")[:k]
-        return [keys[int(place)] for place in order]
+        return self._stacked

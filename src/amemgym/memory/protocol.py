@@ -28,7 +28,7 @@ class Item:
 
     def line(self) -> str:
         """The item as an assistant is shown it."""
-        return f"[{self.time:%Y-%m-%d}] {self.text}" if self.time else self.text
+        return f"[{self.time.date().isoformat()}] {self.text}" if self.time else self.text
 
 
 @dataclass(frozen=True)

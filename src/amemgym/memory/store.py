@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import datetime
 
 from amemgym.llm import Embedder
@@ -11,22 +9,19 @@ from amemgym.memory.index import ExactIndex, VectorIndex
 from amemgym.memory.protocol import Item
 
 
-@dataclass
 class ItemStore:
-    """Items under numbers that are never used twice. Vectors follow from the texts, so a snapshot is the items."""
+    """Items under numbers that are never used twice. A text is embedded when it is first searched for."""
 
-    make_index: Callable[[], VectorIndex] = ExactIndex
-    items: dict[int, Item] = field(default_factory=dict)
-    next_key: int = 0
-
-    def __post_init__(self) -> None:
-        self._index = self.make_index()
+    def __init__(self, index: VectorIndex | None = None) -> None:
+        self.items: dict[int, Item] = {}
+        self._next = 0
+        self._index: VectorIndex = ExactIndex() if index is None else index
         self._indexed: set[int] = set()
 
     def add(self, item: Item) -> int:
-        key = self.next_key
+        key = self._next
         self.items[key] = item
-        self.next_key += 1
+        self._next += 1
         return key
 
     def replace(self, key: int, item: Item) -> None:
@@ -39,21 +34,25 @@ class ItemStore:
 
     def nearest(self, text: str, k: int, embedder: Embedder) -> list[int]:
         """Keys of the k items nearest to a text, best first."""
-        for key in sorted(self.items.keys() - self._indexed):
-            self._index.put(key, embedder.embed([self.items[key].text])[0])
-            self._indexed.add(key)
+        self.embed(embedder)
         return self._index.nearest(embedder.embed([text])[0], k)
 
     def find(self, text: str, k: int, embedder: Embedder) -> list[Item]:
         """The k items nearest to a text, best first."""
         return [self.items[key] for key in self.nearest(text, k, embedder)]
 
-    def snapshot(self) -> tuple[dict[int, Item], int]:
-        return dict(self.items), self.next_key
+    def embed(self, embedder: Embedder) -> None:
+        """Index what is not indexed yet."""
+        new = sorted(self.items.keys() - self._indexed)
+        for key, vector in zip(new, embedder.embed([self.items[key].text for key in new]), strict=True):
+            self._index.put(key, vector)
+        self._indexed.update(new)
 
-    def restored(self, snapshot: tuple[dict[int, Item], int]) -> ItemStore:
-        """A new store with a snapshot's content."""
-        return ItemStore(self.make_index, dict(snapshot[0]), snapshot[1])
+    def copy(self) -> ItemStore:
+        """A store of the same content that goes its own way from here."""
+        twin = ItemStore(self._index.copy())
+        twin.items, twin._next, twin._indexed = dict(self.items), self._next, set(self._indexed)
+        return twin
 
     def as_list(self) -> list[Item]:
         return [self.items[key] for key in sorted(self.items)]

@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
+from rich.measure import Measurement
 from rich.table import Table
 
 from amemgym.report.sparkline import sparkline
@@ -21,8 +22,11 @@ SCORES = {"ratio_of_means": "ratio of means", "mean_of_ratios": "mean of ratios"
 def print_scores(console: Console, scores: Mapping[str, Any], seconds: Mapping[str, float] | None = None) -> None:
     """Print the scores of scores.json, at least so wide that nothing is cut off. `seconds` are those models took."""
     table = _table(scores, seconds or {})
-    wide = console.measure(table).minimum
-    console.print(table, width=max(console.width, wide), crop=False)
+    wide = Measurement.get(console, console.options.update(max_width=1000), table).maximum
+    width = console.width
+    console.width = max(width, wide)  # rich prints no wider than this, and would cut the numbers short
+    console.print(table)
+    console.width = width
     for note in notes(scores):
         console.print(f"  {escape(note)}", highlight=False, style="dim" if note != OFFLINE else "yellow")
 
@@ -35,7 +39,7 @@ def notes(scores: Mapping[str, Any]) -> list[str]:
         f" {data['exams']} exams; protocol {scores['protocol']['name']} {scores['protocol']['version']},"
         f" seed {scores['seed']}, trials {scores['trials']}",
         f"memory score: (overall − random) / (upper bound − random), {SCORES[first]} ({SCORES[other]}: scores.json)."
-        " Intervals: 95%, clustered by user. By period: ▁ 0 to █ 1. Seconds: what the model took, summed",
+        " ±: 95%, clustered by user. By period: ▁ 0 to █ 1. Seconds: what the model took, summed",
     ]
     if scores["model"] == "offline":
         found.append(OFFLINE)
@@ -67,7 +71,7 @@ def _agent_notes(agent: Mapping[str, Any], scores: Mapping[str, Any]) -> list[st
 
 
 def _table(scores: Mapping[str, Any], seconds: Mapping[str, float]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     table.add_column("agent", no_wrap=True)
     for name in ("overall", "memory score"):
         table.add_column(name, no_wrap=True)
@@ -117,7 +121,7 @@ def _with_interval(value: float | None, interval: list[float] | None) -> str:
     if interval is None:
         return f"{value:.3f}"
     low, high = interval
-    return f"{value:.3f} [{low:.2f}, {high:.2f}]"
+    return f"{value:.3f} ±{(high - low) / 2:.3f}"
 
 
 def _count(count: int, n: int) -> str:

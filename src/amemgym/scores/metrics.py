@@ -112,7 +112,8 @@ def memory_score(cells: Sequence[Cell]) -> MemoryScore:
     pooled, interval, why = None, None, []
     room = math.fsum(possible) / len(bounded)
     if room < CLEARLY_ABOVE:
-        why.append(f"ratio of means: the upper bound is only {room:+.3f} from random")
+        bound, chance = upper_bound_accuracy(bounded).value, random_accuracy(bounded)
+        why.append(f"ratio of means: the upper bound ({bound:.3f}) is not clearly above random ({chance:.3f})")
     else:
         pooled = math.fsum(gained) / math.fsum(possible)
         interval = ratio_interval(gained, possible)

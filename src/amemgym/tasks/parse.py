@@ -102,8 +102,8 @@ def _decode(decoder: json.JSONDecoder, text: str) -> Any:
 
 
 def _mend(token: str) -> str:
-    """One token as JSON: other quotes and Python's literals turned, trailing commas and comments dropped."""
-    if token[0] in "'“":
+    """One token as JSON: quotes and Python's literals turned, trailing commas and comments dropped."""
+    if token[0] in "\"'“":
         return '"' + re.sub(r"\\.|\"", lambda m: _TURNED.get(m[0], m[0]), token[1:-1], flags=re.S) + '"'
     return "" if token[0] in ",/" else _TURNED.get(token, token)
 
@@ -223,7 +223,7 @@ _JOIN = r"(?: ?(?:[,/&|+-]|\bor\b|\band\b|\bto\b)){1,2}"
 _MORE = rf"(?:{_JOIN} ?(?:{_NOUN} )?(?:\d{{1,9}}|[a-z](?= ?(?:$|[.,;)\]!\n])))(?!\w))*+"
 _STOP = r"(?= ?(?:$|[\n.,;:!)\]}\"'(]|- |because\b|since\b|in my\b))"
 _WHOLE = re.compile(
-    rf"(?:- )?{_MARK}(?:(?:my|the|final|either|both) ){{0,2}}(?:{_NOUN} ?:? ?){{0,2}}{_MARK}"
+    rf"(?:- )?{_MARK}(?:(?:my|the|final|either|both) ){{0,2}}(?:{_NOUN}\"? ?:? ?){{0,2}}{_MARK}"
     rf"(?P<named>{_NUM}{_MORE})[\"')\]}}>.,:;! ]*(?:because\b.*)?"
 )
 _LABELLED = re.compile(rf"(?:- )?(?:{_NOUN} )?{_MARK}(?P<named>{_NUM})[ \"')\].,:;=(-]*(?P<rest>.*)")
@@ -258,7 +258,7 @@ def _numbers(match: re.Match[str] | None) -> set[int]:
 
 
 def _named(phrase: str, keys: list[str]) -> set[int]:
-    """The options that all of a phrase names: by numbers, a text, or a number with its text, cut off or not."""
+    """The options that all of a phrase names: by numbers, a text, or a number with its text or part of it."""
     texts = {number for number, key in enumerate(keys, 1) if key and key == phrase.strip(_EDGE)}
     numbers = _numbers(_WHOLE.fullmatch(phrase))
     if texts or numbers:
@@ -287,10 +287,9 @@ def _from_prose(text: str, options: Sequence[str]) -> Choice:
     keys = [" ".join(_plain(option).split()).strip(_EDGE) for option in options]
     if named := _named(plain.replace("\n", " "), keys):
         return _verdict(named, options)
-    room = sum(map(len, keys)) + 20
     for cue in _CUE.finditer(plain):
         if not _doubted(plain, cue.start()):
-            said = plain[cue.end() : cue.end() + room].lstrip(_EDGE).partition("\n")[0]
+            said = plain[cue.end() : cue.end() + sum(map(len, keys)) + 20].lstrip(_EDGE).partition("\n")[0]
             named |= _numbers(_CLAIM.match(plain, cue.end())) | _begun(said, keys)
     if named and len(set(re.findall(r"(?:^|(?<!option)[ \n(])([12])[.)] ", plain))) > 1:
         return Choice(None, Status.AMBIGUOUS)  # "Answer: 1. …" may begin a list

@@ -14,6 +14,7 @@ from functools import singledispatchmethod
 from typing import Any
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 from amemgym.llm.embed import Embedder
 from amemgym.llm.offline.reader import Reader
@@ -68,6 +69,8 @@ class OfflineModel:
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
+        # threads only get in each other's way on matrices this small, and could change the last digit
+        self._threads = ThreadpoolController()
         self._reader = Reader(embedder.embed)
 
     @property
@@ -75,7 +78,8 @@ class OfflineModel:
         return "offline"
 
     async def complete(self, request: Request) -> Completion:
-        text = self._solve(request.task, request.labels)
+        with self._threads.limit(limits=1, user_api="blas"):
+            text = self._solve(request.task, request.labels)
         return Completion(text, estimate_usage(request.messages, text))
 
     async def aclose(self) -> None:

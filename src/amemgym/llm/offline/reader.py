@@ -32,7 +32,9 @@ Embed = Callable[[Sequence[str]], F32]
 
 FLOOR = 0.25  # cosine of two words below which they have nothing in common
 PARTS = 0.6  # relevance = variable as a whole + PARTS x (its words + question as a whole + question's words)
-BEST, MEAN, SLOPE = 0.35, 0.85, 15.0  # gate = sigmoid(SLOPE x (relevance - BEST x best so far - MEAN x mean so far))
+# gate = sigmoid(SLOPE x (relevance - BEST x best so far - MEAN x mean so far)), that mean at most FEW x best:
+# among few lines that all concern the question none should be held back
+BEST, MEAN, FEW, SLOPE = 0.35, 0.85, 0.3, 15.0
 AMOUNT, NUMBER = 0.3, 0.3  # fit = share of the value's words met + AMOUNT x how much is met (+ NUMBER in its range)
 USUAL, PRIOR = 0.8, 2.0  # how much of the usual fit is taken off, and how many neutral units it starts from
 DECIDED, SHARP = 0.2, 6.0  # lead of the best value at which a view counts 63%; view = softmax(SHARP x fit)
@@ -40,6 +42,7 @@ TRUST, LITERAL = 0.9, 0.995  # the highest gate of a unit, and the gate of a lit
 NOWHERE = (0.5, 0.5)  # the range of a value without numbers
 CAUTION = 1e-4  # added to a belief before its log
 UNIT, UNITS, ROOM = 1000, 4000, 80_000_000  # characters of a unit, units of a memory (the latest), bytes of cache
+MEMORIES = 24  # sets of lines kept ready; the exams of several episodes come in turn
 
 _STOP = frozenset(
     re.findall(
@@ -127,6 +130,7 @@ class _Memory(NamedTuple):
     units: list[_Unit]
     vectors: F32  # (units, d)
     vocabulary: Ints  # ids of the different words, the blank (0) first
+    rows: F32  # their vectors (words, d)
     stems: Ints  # and of their stems
     places: Ints  # the units' words, a blank before each unit, as positions in vocabulary
     counts: Ints  # by stem, in how many units
@@ -215,9 +219,10 @@ class Reader:
         different = [np.unique(stem_of[u.words]) for u in units]
         counts = np.bincount(np.concatenate([blank[:0], *different]), minlength=len(stem_of))
         vectors = np.stack([u.vector for u in units]) if units else np.zeros((0, 1), dtype=np.float32)
-        while len(self._memories) >= 4:
+        while len(self._memories) >= MEMORIES:
             del self._memories[next(iter(self._memories))]
-        memory = _Memory(texts, units, vectors, vocabulary, stem_of[vocabulary], places.reshape(-1)[1:], counts, {})
+        rows, stems = self._rows[vocabulary], stem_of[vocabulary]
+        memory = _Memory(texts, units, vectors, vocabulary, rows, stems, places.reshape(-1)[1:], counts, {})
         self._memories[key] = memory
         return memory
 
@@ -225,7 +230,7 @@ class Reader:
         """(words, units): how well each word is met by the best word of each unit; and how rare each word is."""
         ids = self._word_ids(words)
         stems = np.array([self._stem_of[i] for i in ids], dtype=np.intp)
-        near = self._rows[ids] @ self._rows[memory.vocabulary].T
+        near = self._rows[ids] @ memory.rows.T
         near[[w.isdecimal() for w in words]] = 0.0  # numbers are equal or not
         near[stems[:, None] == memory.stems] = 1.0
         near[:, 0] = 0.0
@@ -263,7 +268,8 @@ class Reader:
         if question:
             relevance = relevance + self._about(memory, question, PARTS)
         mean = np.cumsum(relevance) / np.arange(1, len(relevance) + 1)
-        lead = relevance - BEST * np.maximum.accumulate(relevance) - MEAN * mean
+        best = np.maximum.accumulate(relevance)
+        lead = relevance - BEST * best - MEAN * np.minimum(mean, FEW * best)
         gate = 1.0 / (1.0 + np.exp(-SLOPE * lead))
         words, weights = _value_words(tuple(names))
         met, rare = self._met(memory, words)
