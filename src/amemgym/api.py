@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 from amemgym.agents import AgentSpec, agent_of_class
 from amemgym.env import find_rules
-from amemgym.errors import RunDirectoryError, RunFailed, UsageError
+from amemgym.errors import AMemGymError, RunDirectoryError, RunFailed, UsageError
 from amemgym.evaluate import (
     Run,
     RunDirectory,
@@ -102,6 +102,8 @@ def run_spec(
         directory.claim(manifest)
         outcome = _wait_for(Run(spec, dataset, agents, model, user_model, rules, directory, watcher).play())
         report = _report(manifest, outcome, directory)
+        if isinstance(outcome.stopped, AMemGymError):
+            raise type(outcome.stopped)(continue_with(str(outcome.stopped), directory.path)) from outcome.stopped
         if outcome.stopped is not None:
             raise outcome.stopped
         directory.write_scores(report.scores)
@@ -183,11 +185,16 @@ def _wait_for(work: Coroutine[Any, Any, T]) -> T:
     return results[0]
 
 
+def continue_with(sentence: str, directory: Path) -> str:
+    """The sentence, and how to go on from there."""
+    end = "" if sentence.endswith((".", "!", "?")) else "."
+    return f"{sentence}{end} Finished work is kept; continue with: amemgym resume {directory}"
+
+
 def raise_for_failures(report: RunReport) -> None:
     """Raise RunFailed where something did not finish."""
     if report.failures:
         more = f" (and {len(report.failures) - 1} more)" if len(report.failures) > 1 else ""
         raise RunFailed(
-            f"{len(report.failures)} did not finish: {report.failures[0]}{more}."
-            f" Finished work is kept; continue with: amemgym resume {report.directory}"
+            continue_with(f"{len(report.failures)} did not finish: {report.failures[0]}{more}", report.directory)
         )

@@ -48,6 +48,12 @@ class StorageError(AMemGymError):
     """The disk refused a write (full, or no permission)."""
 
 
+class Interrupted(AMemGymError):
+    """A run was interrupted from the keyboard."""
+
+    exit_code = 130  # what shells say of it
+
+
 class RunFailed(AMemGymError):
     """Some episodes did not finish; the others did and are kept."""
 

@@ -60,7 +60,7 @@ def test_v1_shows_the_mean_of_ratios_first(tmp_path: Path) -> None:
     text = printed(report.scores)
     (line,) = (row for row in text.splitlines() if row.startswith("rag "))
     assert f"{report['rag']['memory_score']['mean_of_ratios']:.3f}" in line
-    assert "protocol v1 1" in text
+    assert "protocol v1 (version 1)" in " ".join(text.split())
 
 
 def test_markup_in_names_is_shown_not_obeyed(scores: dict[str, Any]) -> None:

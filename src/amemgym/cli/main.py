@@ -14,12 +14,9 @@ from amemgym.cli.resume import resume_command
 from amemgym.cli.run import run_command
 from amemgym.cli.score import score_command
 from amemgym.cli.validate import validate_command
-from amemgym.errors import AMemGymError
+from amemgym.errors import AMemGymError, Interrupted
 from amemgym.secrets import redact
 from amemgym.version import __version__
-
-#: what a shell says of a process that was interrupted
-INTERRUPTED = 130
 
 # typer brings its own copy of click in newer versions; this is the class its usage errors have, whichever it is
 _ClickException: type[Any] = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
@@ -55,13 +52,13 @@ def _run(arguments: list[str]) -> int:
     except AMemGymError as error:
         return _say(str(error), error.exit_code)
     except typer.Abort:
-        return _say("interrupted", INTERRUPTED)
+        return _say("interrupted", Interrupted.exit_code)
     except _ClickException as error:
         return _say(
             f"{error.format_message().rstrip('.')} (see: amemgym {arguments[0] if arguments else ''} --help)", 2
         )
     except KeyboardInterrupt:
-        return _say("interrupted; finished work is kept", INTERRUPTED)
+        return _say("interrupted", Interrupted.exit_code)
     except BrokenPipeError:
         # whoever read our output has gone; do not complain on the way out
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

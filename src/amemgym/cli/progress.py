@@ -1,24 +1,34 @@
-"""What a run shows while it goes on: bars for episodes, turns and exams, and what the calls cost so far."""
+"""What a run shows while it goes on: bars for users, turns and exams, and what the calls cost so far."""
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
 from types import TracebackType
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from amemgym.api import continue_with
+from amemgym.errors import Interrupted
 from amemgym.evaluate import RunWatcher
 from amemgym.llm import Usage
 from amemgym.secrets import redact
 
 
 class ProgressBars(RunWatcher):
-    """Bars on a terminal; elsewhere only remarks are printed. Everything goes to standard error."""
+    """Bars on a terminal; elsewhere only remarks are printed. Everything goes to standard error.
+
+    An interrupt inside the `with` ends it with a sentence that says how to go on.
+    """
 
     def __init__(self) -> None:
+        self._directory: Path | None = None
+        self._episodes_a_user = 1
+        self._ended: Counter[str] = Counter()
         self._console = Console(stderr=True, highlight=False)
         self._progress = Progress(
-            TextColumn("{task.description:<9}"),
+            TextColumn("{task.description:<6}"),
             BarColumn(bar_width=30),
             MofNCompleteColumn(),
             TimeRemainingColumn(compact=True),
@@ -38,9 +48,15 @@ class ProgressBars(RunWatcher):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._progress.stop()
+        if kind is KeyboardInterrupt and self._directory is not None:
+            raise Interrupted(continue_with("interrupted.", self._directory)) from error
 
-    def planned(self, episodes: int, turns: int, exams: int) -> None:
-        for name, total in (("episodes", episodes), ("turns", turns), ("exams", exams)):
+    def begins(self, directory: Path) -> None:
+        self._directory = directory
+
+    def planned(self, users: int, episodes: int, turns: int, exams: int) -> None:
+        self._episodes_a_user = max(1, episodes // users)
+        for name, total in (("users", users), ("turns", turns), ("exams", exams)):
             if total:
                 self._bars[name] = self._progress.add_task(name, total=total, note="")
 
@@ -51,14 +67,16 @@ class ProgressBars(RunWatcher):
         self._advance("exams", count)
 
     def finished(self, agent: str, user_id: str) -> None:
-        self._advance("episodes", 1)
+        self._ended[user_id] += 1
+        if self._ended[user_id] == self._episodes_a_user:
+            self._advance("users", 1)
 
     def called(self, usage: Usage, replayed: bool) -> None:
         self._calls += 1
         self._replayed += replayed
         self._input += usage.input
         self._output += usage.output
-        if "episodes" in self._bars and self._calls % 20 == 0:
+        if self._calls % 20 == 0:
             self._note()
 
     def retried(self, why: str, wait: float) -> None:
@@ -80,5 +98,5 @@ class ProgressBars(RunWatcher):
             note += f", from the journal {self._replayed}"
         if self._retries:
             note += f", retries {self._retries}"
-        if "episodes" in self._bars:
-            self._progress.update(self._bars["episodes"], note=note)
+        if "users" in self._bars:
+            self._progress.update(self._bars["users"], note=note)

@@ -109,7 +109,9 @@ class Run:
             exams += len(scenario.periods) * len(scenario.qas)
             bounds += len(variants_of(scenario)) * len(self._bound_models())
         trials = self._spec.trials
+        self._watcher.begins(self._directory.path)
         self._watcher.planned(
+            users=len(self._dataset),
             episodes=len(self._dataset) * len(self._agents) * trials,
             turns=turns * playing * trials,
             exams=exams * len(self._agents) * trials + bounds,

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from amemgym.llm import Watcher
 
 
 class RunWatcher(Watcher):
     """Subclass it to show a run; every method may be left as it is."""
 
-    def planned(self, episodes: int, turns: int, exams: int) -> None:
+    def begins(self, directory: Path) -> None:
+        """The run begins, or goes on, in this directory."""
+
+    def planned(self, users: int, episodes: int, turns: int, exams: int) -> None:
         """How much there is to do in all, what is finished already included."""
 
     def turned(self, count: int = 1) -> None:

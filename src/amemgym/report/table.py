@@ -36,7 +36,7 @@ def notes(scores: Mapping[str, Any]) -> list[str]:
     data, first, other = scores["data"], scores["first_score"], _other(scores["first_score"])
     found = [
         f"data {data['name']} (sha256 {data['sha256'][:12]}…): {data['users']} users, {data['questions']} questions,"
-        f" {data['exams']} exams; protocol {scores['protocol']['name']} {scores['protocol']['version']},"
+        f" {data['exams']} exams; protocol {scores['protocol']['name']} (version {scores['protocol']['version']}),"
         f" seed {scores['seed']}, trials {scores['trials']}",
         f"memory score: (overall − random) / (upper bound − random), {SCORES[first]} ({SCORES[other]}: scores.json)."
         " ±: 95%, clustered by user. By period: ▁ 0 to █ 1. Seconds: what the model took, summed",
