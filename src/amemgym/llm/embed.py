@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from importlib.metadata import entry_points, version
 from pathlib import Path
@@ -36,7 +38,8 @@ class WordLlamaEmbedder:
     """
 
     def __init__(self) -> None:
-        import wordllama
+        with _logging_untouched():
+            import wordllama
 
         self._model = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
         self._cache: OrderedDict[str, Vectors] = OrderedDict()
@@ -59,6 +62,18 @@ class WordLlamaEmbedder:
         if len(self._cache) > CACHED_TEXTS:
             self._cache.popitem(last=False)
         return vector
+
+
+@contextmanager
+def _logging_untouched() -> Iterator[None]:
+    """wordllama sets up the root logger when it is imported, which would print every request of an HTTP client."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    try:
+        yield
+    finally:
+        root.handlers[:] = handlers
+        root.setLevel(level)
 
 
 @lru_cache

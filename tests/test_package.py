@@ -1,0 +1,32 @@
+"""The package as a whole: light to import, and its names are there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import amemgym
+
+HEAVY = ("numpy", "openai", "wordllama", "scipy", "rich", "typer", "yaml", "pydantic", "huggingface_hub", "tokenizers")
+
+
+def test_import_stays_light() -> None:
+    code = f"import sys, amemgym; print([name for name in {HEAVY!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_an_offline_run_loads_no_endpoint_client() -> None:
+    code = (
+        "import sys, tempfile, amemgym\n"
+        "with tempfile.TemporaryDirectory() as folder:\n"
+        "    amemgym.run('starter', 'rag', users=1, periods=1, out=folder + '/r')\n"
+        "print([name for name in ('openai', 'httpx', 'httpx2') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_public_name_is_there() -> None:
+    for name in amemgym.__all__:
+        assert getattr(amemgym, name) is not None

@@ -1,0 +1,41 @@
+"""The README's examples do what it says."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+README = Path(__file__).resolve().parents[1] / "README.md"
+AMEMGYM = Path(sys.executable).parent / "amemgym"
+
+
+def test_your_own_memory(tmp_path: Path) -> None:
+    memory, script = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.S)
+    assert len(memory.strip().splitlines()) <= 20
+    (tmp_path / "diary.py").write_text(memory, encoding="utf-8")
+    (command,) = re.findall(r"amemgym (run --agents \S*diary\S*)", README.read_text(encoding="utf-8"))
+    done = subprocess.run(
+        [str(AMEMGYM), *command.split(), "--users", "2", "--periods", "3"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^Diary ", done.stdout, re.M)
+    assert re.search(r"^Diary-4-0-5 ", done.stdout, re.M)
+    (tmp_path / "examine.py").write_text(script, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run([sys.executable, "examine.py"], cwd=tmp_path, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(r"0\.\d+ \[-?\d.*\]\n", done.stdout)
+
+
+def test_commands_named_are_commands() -> None:
+    text = README.read_text(encoding="utf-8")
+    commands = set(re.findall(r"^\| `amemgym (\w+)", text, re.M))
+    done = subprocess.run([str(AMEMGYM), "--help"], capture_output=True, text=True)
+    assert commands == {"run", "resume", "score", "validate", "list"}
+    assert all(re.search(rf"^\s+{command}\s", done.stdout, re.M) for command in commands)
+    flags = set(re.findall(r"--[a-z-]+", text)) - {"--help"}
+    done = subprocess.run([str(AMEMGYM), "run", "--help"], capture_output=True, text=True)
+    assert all(flag in done.stdout for flag in flags)
