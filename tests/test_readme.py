@@ -36,6 +36,6 @@ def test_commands_named_are_commands() -> None:
     done = subprocess.run([str(AMEMGYM), "--help"], capture_output=True, text=True)
     assert commands == {"run", "resume", "score", "validate", "list"}
     assert all(re.search(rf"^\s+{command}\s", done.stdout, re.M) for command in commands)
-    flags = set(re.findall(r"--[a-z-]+", text)) - {"--help"}
+    flags = set(re.findall(r"--[a-z][a-z-]+", text)) - {"--help"}
     done = subprocess.run([str(AMEMGYM), "run", "--help"], capture_output=True, text=True)
     assert all(flag in done.stdout for flag in flags)
