@@ -70,6 +70,7 @@ def write_atomically(path: Path, text: str) -> None:
             os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as error:
+        raise storage_error(error, path) from error
+    finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
-        raise storage_error(error, path) from error

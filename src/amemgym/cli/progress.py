@@ -93,10 +93,9 @@ class ProgressBars(RunWatcher):
             self._progress.advance(self._bars[name], count)
 
     def _note(self) -> None:
-        note = f"calls {self._calls}, tokens {self._input / 1000:.0f}k in, {self._output / 1000:.0f}k out"
+        tokens = f"tokens {self._input / 1000:.0f}k in, {self._output / 1000:.0f}k out"
+        note = f"calls {self._calls}, {tokens}, retries {self._retries}"
         if self._replayed:
             note += f", from the journal {self._replayed}"
-        if self._retries:
-            note += f", retries {self._retries}"
         if "users" in self._bars:
             self._progress.update(self._bars["users"], note=note)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,7 +34,9 @@ class Dataset:
         return iter(self.scenarios)
 
     def limited(self, users: int | None = None, periods: int | None = None) -> Dataset:
-        """The first users with their first periods. Raises UsageError if the data has fewer users."""
+        """The first users with their first periods. Raises UsageError if there are no such users or periods."""
+        if (users is not None and users < 1) or (periods is not None and periods < 1):
+            raise UsageError("a run needs at least 1 user and 1 period")
         if users is not None and users > len(self.scenarios):
             raise UsageError(f"--users {users}: data set '{self.name}' has {len(self.scenarios)} users")
         return replace(self, scenarios=tuple(s.limited(periods) for s in self.scenarios[:users]))
@@ -97,15 +100,24 @@ def _read_users(raw: bytes, place: str) -> list[Any]:
     def refuse(constant: str) -> NoReturn:
         raise ValueError(f"{constant} is no JSON value")
 
+    def number(text: str) -> float:
+        value = float(text)
+        return value if math.isfinite(value) else refuse(text)
+
     wanted = "a JSON list of users in the v1 format"
     if not raw.strip():
         raise DataError(f"{place} is empty; it should hold {wanted}")
     try:
-        value = json.loads(raw.decode("utf-8-sig"), parse_constant=refuse)
+        value = json.loads(raw.decode("utf-8-sig"), parse_constant=refuse, parse_float=number)
     except UnicodeDecodeError as error:
         raise DataError(f"{place} is not UTF-8 text (byte {error.start}); it should hold {wanted}") from None
     except (ValueError, RecursionError) as error:
         raise DataError(f"{place} is not JSON ({error}); it should hold {wanted}") from None
+    try:
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError as error:
+        half = error.object[error.start]
+        raise DataError(f"{place} holds half a character (\\u{ord(half):04x}); it should hold {wanted}") from None
     if not isinstance(value, list):
         raise DataError(f"{place} holds a JSON {_json_type(value)}; it should hold {wanted}")
     if not value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Callable
 from importlib.metadata import entry_points
@@ -32,13 +33,19 @@ def find_data(data: str | Path) -> tuple[str, Path]:
         return text, fetch_published(text)
     plugins = _plugins()
     if text in plugins:
-        return text, Path(plugins[text]())
-    path = Path(text).expanduser()
-    if path.is_dir():
-        path = path / "data.json"
-    if path.exists():
-        return _name_of(path), path.resolve()
-    if path.suffix or "/" in text or "\\" in text:
+        try:
+            return text, Path(plugins[text]())
+        except Exception as error:  # it is somebody else's code
+            raise DataError(f"data plug-in '{text}' failed: {error}") from error
+    try:
+        path = Path(text).expanduser()
+        if path.is_dir():
+            path = path / "data.json"
+        if path.exists():
+            return _name_of(path), path.resolve()
+    except (OSError, RuntimeError) as error:  # no such home, a name too long, no permission
+        raise DataError(f"cannot read {text}: {getattr(error, 'strerror', None) or error}") from error
+    if path.suffix == ".json" or "/" in text or "\\" in text:
         raise DataError(f"no data file at {path}")
     raise UnknownName("data set", text, data_names(), "Or give the path of a v1 JSON file.")
 
@@ -46,13 +53,18 @@ def find_data(data: str | Path) -> tuple[str, Path]:
 def fetch_published(name: str) -> Path:
     """The file of a published data set, from the hub's cache or the hub. Raises DataError when neither has it."""
     try:
-        from huggingface_hub import hf_hub_download
+        from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url
     except ImportError:
         raise DataError(
             f"data set '{name}' is fetched from Hugging Face, which needs an extra: pip install 'amemgym[hub]'"
         ) from None
+    place = {"repo_id": HUB_REPOSITORY, "filename": PUBLISHED[name], "repo_type": "dataset"}
     try:
-        return Path(hf_hub_download(HUB_REPOSITORY, PUBLISHED[name], repo_type="dataset"))
+        with contextlib.suppress(FileNotFoundError):  # what was fetched once needs no network
+            return Path(hf_hub_download(**place, local_files_only=True))
+        # asks once: the download itself would try again for half a minute, aloud, where there is no network
+        get_hf_file_metadata(hf_hub_url(**place), timeout=10)
+        return Path(hf_hub_download(**place))
     except Exception as error:  # the hub's client raises many kinds; each means the same to the user
         raise DataError(
             f"data set '{name}' could not be fetched from {HUB_REPOSITORY} on Hugging Face"

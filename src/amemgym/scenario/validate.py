@@ -6,6 +6,7 @@ something is missing. Users, periods, sessions and questions count from 0, as th
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -34,6 +35,15 @@ class Fault:
         name = f"user {self.user}" + (f" ({self.user_id})" if self.user_id else "")
         return f"{name}{', ' + self.place if self.place else ''}: {self.message}"
 
+
+#: pydantic's words for a wrong type, in JSON's
+_WORDS = {
+    "string_type": "should be a string",
+    "int_type": "should be a whole number",
+    "list_type": "should be a list",
+    "dict_type": "should be an object",
+    "model_type": "should be an object",
+}
 
 #: (place, message) or (place, message, severity)
 _Finding = tuple[str, str] | tuple[str, str, Literal["error", "warning"]]
@@ -64,15 +74,15 @@ def _structural(location: tuple[int | str, ...], detail: Any) -> tuple[str, str]
     place: list[str] = []
     field: list[str] = []
     for part in location:
-        if isinstance(part, int) and field and field[-1] in words:
+        if isinstance(part, int) and len(field) == 1 and field[0] in words:
             place.append(f"{words[field.pop()]} {part}")
         else:
             field.append(str(part))
     name = ".".join(field)
     if detail["type"] == "missing":
         return ", ".join(place), f"'{name}' is missing"
-    said = detail["msg"].removeprefix("Value error, ")
-    value = repr(detail["input"])
+    said = _WORDS.get(detail["type"]) or detail["msg"].removeprefix("Value error, ")
+    value = json.dumps(detail["input"], ensure_ascii=False, default=str)
     value = value if len(value) <= 60 else value[:57] + "…"
     return ", ".join(place), f"{f'{name!r}: ' if name else ''}{said}, found {value}"
 
@@ -103,7 +113,7 @@ def _user_faults(user: Scenario) -> Iterator[_Finding]:
         yield from _update_faults(period, before, place)
         if exposes:
             yield from _exposure_faults(period, place)
-        before = period.state
+        before = {**before, **period.state}  # a state left out is a fault of this period alone
     for index, question in enumerate(user.qas):
         yield from _question_faults(user, question, f"question {index}")
     for query, count in Counter(question.query for question in user.qas).items():
@@ -113,14 +123,18 @@ def _user_faults(user: Scenario) -> Iterator[_Finding]:
 
 def _time_faults(user: Scenario) -> Iterator[_Finding]:
     last_session = ("", "")
-    last_end = ""
+    last_end = last_start = ""
     for p, period in enumerate(user.periods):
         start, end = period.period_start, period.period_end
         if start and parse_time(start) > parse_time(end):
             yield f"period {p}", f"it ends ({end}) before it starts ({start})"
+        elif start:
+            if last_start and parse_time(start) < parse_time(last_start):
+                yield f"period {p}", f"time goes backwards: it starts at {start}, the period before at {last_start}"
+            last_start = start
         if last_end and parse_time(end) < parse_time(last_end):
             yield f"period {p}", f"time goes backwards: it ends at {end}, the period before at {last_end}"
-        last_end = end
+        exam, last_end = last_end, end
         for s, session in enumerate(period.sessions):
             place = f"period {p}, session {s}"
             if last_session[1] and session.time < parse_time(last_session[1]):
@@ -128,6 +142,8 @@ def _time_faults(user: Scenario) -> Iterator[_Finding]:
                     place,
                     f"time goes backwards: {session.session_time} after {last_session[1]} ({last_session[0]})",
                 )
+            elif exam and session.time < parse_time(exam):
+                yield place, f"time goes backwards: {session.session_time}, but the period before ended at {exam}"
             last_session = (place, session.session_time)
             if not session.query.strip():
                 yield place, "'query' is empty, so the user says nothing"
@@ -152,7 +168,8 @@ def _update_faults(period: Period, before: dict[str, str], place: str) -> Iterat
             yield place, f"update of '{name}' to '{update.new}', but its state is '{period.state[name]}'"
         elif update.old != before.get(name):
             was = f"'{before[name]}'" if name in before else "not set"
-            yield place, f"update of '{name}' from '{update.old}', but before it was {was}"
+            old = "null" if update.old is None else f"'{update.old}'"
+            yield place, f"update of '{name}' from {old}, but before it was {was}"
         elif update.old == update.new:
             yield place, f"update of '{name}' changes nothing ('{update.new}')", "warning"
     for name, value in period.state.items():
