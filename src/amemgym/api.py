@@ -24,7 +24,7 @@ from amemgym.evaluate import (
     make_manifest,
     make_spec,
 )
-from amemgym.llm import check_model_name, embedder_identity
+from amemgym.llm import check_model_name, embedder_identity, know_keys
 from amemgym.memory import Memory
 from amemgym.scenario import load_dataset
 from amemgym.scores import OWN_ROLES, summarise
@@ -76,7 +76,9 @@ def run(
         listed = agents.split(",") if isinstance(agents, str) else agents
         classes = {agent.__name__: agent for agent in listed if isinstance(agent, type)}
         given["agents"] = tuple(agent.__name__ if isinstance(agent, type) else agent.strip() for agent in listed)
-    return run_spec(make_spec(given), out=out, watcher=watcher, classes=classes)
+    report = run_spec(make_spec(given), out=out, watcher=watcher, classes=classes)
+    raise_for_failures(report)
+    return report
 
 
 def run_spec(
@@ -86,9 +88,11 @@ def run_spec(
     watcher: RunWatcher | None = None,
     classes: dict[str, type[Memory]] | None = None,
     user_key: SecretStr | None = None,
+    resuming: bool = False,
 ) -> RunReport:
     """The same from a RunSpec. `classes` are memory classes by agent name; `user_key` is the simulated user's key."""
     watcher = watcher or RunWatcher()
+    know_keys()
     model, user_model = spec.model_settings(), spec.user_settings(user_key)
     for settings in (model, user_model):
         check_model_name(settings.model)
@@ -99,11 +103,11 @@ def run_spec(
     manifest = make_manifest(spec, dataset, agents, model, user_model, rules)
     directory = RunDirectory(out or spec.out or default_directory(manifest))
     with directory.lock():
-        directory.claim(manifest)
+        manifest = directory.claim(manifest, resuming)
         outcome = _wait_for(Run(spec, dataset, agents, model, user_model, rules, directory, watcher).play())
         report = _report(manifest, outcome, directory)
         if isinstance(outcome.stopped, AMemGymError):
-            raise type(outcome.stopped)(continue_with(str(outcome.stopped), directory.path)) from outcome.stopped
+            outcome.stopped.args = (continue_with(str(outcome.stopped), directory.path),)
         if outcome.stopped is not None:
             raise outcome.stopped
         directory.write_scores(report.scores)
@@ -124,7 +128,9 @@ def resume(directory: str | Path, *, watcher: RunWatcher | None = None, **settin
             raise UsageError(
                 f"agent '{name}' was handed over as a Python class; continue by calling amemgym.run(...) again with it"
             )
-    return run_spec(spec, out=directory, watcher=watcher)
+    report = run_spec(spec, out=directory, watcher=watcher, resuming=True)
+    raise_for_failures(report)
+    return report
 
 
 def score(directory: str | Path) -> RunReport:
@@ -170,16 +176,30 @@ def _wait_for(work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run(work)
     results: list[T] = []
     errors: list[BaseException] = []
+    playing: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = []
+
+    async def noted() -> T:
+        task = asyncio.current_task()
+        assert task is not None
+        playing.append((asyncio.get_running_loop(), task))
+        return await work
 
     def target() -> None:
         try:
-            results.append(asyncio.run(work))
+            results.append(asyncio.run(noted()))
         except BaseException as error:
             errors.append(error)
 
     thread = threading.Thread(target=target)
     thread.start()
-    thread.join()
+    try:
+        thread.join()
+    except BaseException:
+        # interrupted: the run must have ended before its directory is let go
+        for loop, task in playing:
+            loop.call_soon_threadsafe(task.cancel)
+        thread.join()
+        raise
     if errors:
         raise errors[0]
     return results[0]
@@ -194,7 +214,8 @@ def continue_with(sentence: str, directory: Path) -> str:
 def raise_for_failures(report: RunReport) -> None:
     """Raise RunFailed where something did not finish."""
     if report.failures:
-        more = f" (and {len(report.failures) - 1} more)" if len(report.failures) > 1 else ""
-        raise RunFailed(
-            continue_with(f"{len(report.failures)} did not finish: {report.failures[0]}{more}", report.directory)
-        )
+        count = len(report.failures)
+        counted = "1 episode or upper bound" if count == 1 else f"{count} episodes or upper bounds"
+        more = f" (and {count - 1} more)" if count > 1 else ""
+        failure = f"{counted} did not finish: {report.failures[0]}{more}"
+        raise RunFailed(continue_with(failure, report.directory), report)

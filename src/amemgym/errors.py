@@ -55,7 +55,11 @@ class Interrupted(AMemGymError):
 
 
 class RunFailed(AMemGymError):
-    """Some episodes did not finish; the others did and are kept."""
+    """Some episodes did not finish; the others did and are kept. `report` has what is finished."""
+
+    def __init__(self, message: str, report: object = None) -> None:
+        super().__init__(message)
+        self.report = report
 
 
 class AgentFailed(AMemGymError):
@@ -95,6 +99,12 @@ class NotAnEndpoint(FatalModelError):
     """The address answers, but not with chat completions."""
 
     kind = "not_an_endpoint"
+
+
+class RequestRefused(ModelError):
+    """The endpoint answered other requests, but refuses this one; its episode ends, the others go on."""
+
+    kind = "refused"
 
 
 class EndpointUnavailable(ModelError):

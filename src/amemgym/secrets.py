@@ -10,12 +10,13 @@ import os
 from pydantic import SecretStr
 
 STRUCK_OUT = "[key]"
+PLACEHOLDERS = {"no-key", "nokey", "ollama", "lm-studio", "not-needed", "dummy-key", "placeholder", "notused", "token"}
 _known: set[str] = set()
 
 
 def remember(secret: str) -> SecretStr:
     """Hold a key, and know it from now on so that it can be struck out."""
-    if len(secret) >= 6:  # shorter ones ("EMPTY", "none") are placeholders, and words of ordinary text
+    if _looks_like_a_key(secret):
         _known.add(secret)
     return SecretStr(secret)
 
@@ -30,7 +31,12 @@ def from_environment(*names: str) -> SecretStr | None:
 
 def redact(text: str) -> str:
     """The text with every known key struck out."""
-    for secret in _known:
+    for secret in sorted(_known, key=len, reverse=True):  # one may begin another
         if secret in text:
             text = text.replace(secret, STRUCK_OUT)
     return text
+
+
+def _looks_like_a_key(secret: str) -> bool:
+    """Placeholders that local servers are given are words of ordinary text, and would be struck out of it."""
+    return len(secret) >= 6 and secret.lower() not in PLACEHOLDERS

@@ -245,7 +245,7 @@ WRONG_TYPES = [
     case("schema", put("state_schema", [["pet"]]), "", "'state_schema'"),
     case("value of the schema", put("state_schema.pet.1", 7), "", "'state_schema.pet.1'"),
     case("start", put("start_time", "October"), "", "'October' is no time"),
-    case("period", put("periods.2", "quiet"), "period 2", "found 'quiet'"),
+    case("period", put("periods.2", "quiet"), "period 2", 'found "quiet"'),
     case("missing state", drop("periods.2.state"), "period 2", "'state' is missing"),
     case("missing end", drop("periods.1.period_end"), "period 1", "'period_end' is missing"),
     case("end", put("periods.1.period_end", "2020-13-01"), "period 1", "'2020-13-01' is no time"),

@@ -117,10 +117,14 @@ def test_limits_beyond_the_data() -> None:
     short = build_user("bob", small_user()["state_schema"], STATES[:1], small_user()["qas"])
     whole = dataset(small_user("ada"), short)
     assert [len(user.periods) for user in whole.limited(periods=2)] == [2, 1]
-    assert [len(user.periods) for user in whole.limited(periods=99)] == [4, 1]
     assert whole.limited(users=2) == whole.limited() == whole
     with pytest.raises(UsageError, match=r"--users 3: data set 'test' has 2 users"):
         whole.limited(users=3)
+    with pytest.raises(UsageError, match=r"--periods 5: data set 'test' has at most 4 periods"):
+        whole.limited(periods=5)
+    for wrong in ({"users": 0}, {"users": -1}, {"periods": 0}):
+        with pytest.raises(UsageError, match="at least 1"):
+            whole.limited(**wrong)
 
 
 # --- what is known of the published data (SPEC section 4) ---

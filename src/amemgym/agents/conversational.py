@@ -2,8 +2,8 @@
 
 Every assistant of the paper is this agent with another memory. Messages stay in the window until there are
 freq + n_s of them; then the oldest freq are written to memory and leave it. So at least the last n_s messages (once
-there are so many) are kept verbatim, and nothing is in neither place. Native's window has no such limit; it loses its
-oldest turns only when the model's context is full.
+there are so many) are kept verbatim, and nothing is in neither place. When the model's context is full, the oldest
+turns leave the window early: into the memory or, where nothing is ever written (Native), for good.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TypeVar
 from amemgym.agents.protocol import Examinee, ExamQuestion, ExamReply
 from amemgym.errors import ContextOverflow
 from amemgym.llm import Answer, Model, estimate_tokens
-from amemgym.memory import Item, MemoryMaker, Tools, new_memory, read_from, write_to
+from amemgym.memory import Item, MemoryMaker, Tools, held_by, new_memory, read_from, write_to
 from amemgym.messages import Message
 from amemgym.tasks import ChooseOption, Context, Reply, Task
 
@@ -51,7 +51,9 @@ class ConversationalAgent:
         self._model = model
         self._memory = new_memory(make_memory, tools)
         self._window: list[Message] = []
+        #: messages lost because they did not fit the model's context
         self.dropped = 0
+        self._early: list[Message] = []
 
     async def reply(self, message: Message) -> Message:
         now = message.time or datetime.min
@@ -60,6 +62,7 @@ class ConversationalAgent:
             lambda window: Reply(Context(_lines(items), (*window, message))),
             extra=[*_lines(items), message.content],
         )
+        await self._write_what_left_early(now)
         reply = Message("assistant", answer.value or NO_REPLY, now)
         self._window += [message, reply]
         await self._write_what_is_due(now)
@@ -86,10 +89,10 @@ class ConversationalAgent:
             ),
             extra=[*_lines(items), question.query, *question.options],
         )
-        return ExamReply(answer.value, answer.status, answer.text, items)
+        return ExamReply(answer.value, answer.status, answer.text, items, self.dropped)
 
     def holdings(self) -> list[Item] | None:
-        return self._memory.export()
+        return held_by(self._memory)
 
     async def _recall(self, query: str, now: datetime) -> tuple[Item, ...]:
         return await read_from(self._memory, query, now, self._habits.topk)
@@ -100,8 +103,15 @@ class ConversationalAgent:
             due, self._window = self._window[:freq], self._window[freq:]
             await write_to(self._memory, due, now)
 
+    async def _write_what_left_early(self, now: datetime) -> None:
+        """What did not fit the context goes to the memory; an agent that never writes has lost it."""
+        early, self._early = self._early, []
+        if early and self._habits.freq is not None:
+            await write_to(self._memory, early, now)
+            self.dropped -= len(early)
+
     async def _ask_within_context(self, task: Callable[[list[Message]], Task[T]], extra: list[str]) -> Answer[T]:
-        """Ask with as much of the window as fits; what does not fit is dropped for good, oldest turns first."""
+        """Ask with as much of the window as fits; what does not fit leaves it, oldest turns first."""
         room = self._habits.context_tokens - RESERVED_TOKENS - estimate_tokens(extra)
         while self._window and estimate_tokens(message.content for message in self._window) > room:
             self._drop(2)
@@ -115,6 +125,7 @@ class ConversationalAgent:
                 self._drop(max(2, len(self._window) // 4 // 2 * 2))
 
     def _drop(self, messages: int) -> None:
+        self._early += self._window[:messages]
         self.dropped += len(self._window[:messages])
         del self._window[:messages]
 

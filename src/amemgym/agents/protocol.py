@@ -26,12 +26,16 @@ class ExamQuestion:
 
 @dataclass(frozen=True)
 class ExamReply:
-    """The option chosen (its number from 1, or None), how readable the reply was, and what memory had given back."""
+    """The option chosen (its number from 1, or None), how readable the reply was, and what memory had given back.
+
+    `dropped` messages of the window did not fit the model's context.
+    """
 
     option: int | None
     status: Status
     text: str
     items: tuple[Item, ...] = ()
+    dropped: int = 0
 
 
 class Examinee(Protocol):

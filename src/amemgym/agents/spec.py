@@ -14,7 +14,8 @@ from amemgym.agents.conversational import Habits
 from amemgym.agents.reference import is_reference, reference_names
 from amemgym.errors import UnknownName, UsageError
 from amemgym.llm import ModelSettings, describe_model
-from amemgym.memory import Memory, find_memory, fingerprint, import_memory, plug_ins
+from amemgym.memory import Memory, find_memory, fingerprint, import_memory
+from amemgym.plugins import plug_in_version, plug_ins
 
 DEFAULT_HABITS = Habits()
 
@@ -71,7 +72,9 @@ class AgentSpec:
             "told_variables": self.told_variables,
         }
         if self.memory_class is not None or ":" in self.memory:
-            described["memory_source"] = fingerprint(self.memory_type(), whole_module=":" in self.memory)
+            described["memory_source"] = fingerprint(self.memory_type())
+        elif self.memory in plug_ins("memories"):
+            described["memory_version"] = plug_in_version("memories", self.memory)
         if self.model is not None:
             described["model"] = describe_model(self.model)
         return described
@@ -80,7 +83,7 @@ class AgentSpec:
 def agent_names() -> dict[str, str]:
     """Every agent known by name, with one line on each."""
     names = {name: text for name, (_, text) in ASSISTANTS.items()}
-    names |= {name: "plug-in memory" for name in plug_ins()}
+    names |= {name: "plug-in memory" for name in plug_ins("memories")}
     return names | reference_names()
 
 
@@ -93,14 +96,8 @@ def parse_agent(name: str, context_tokens: int = 128_000) -> AgentSpec:
     if ":" in name:
         return _of_reference(name, context_tokens)
     base, habits = name, Habits(context_tokens=context_tokens)
-    if (match := _NUMBERED.fullmatch(name)) and not _is_assistant(name):
-        base = match["name"]
-        topk = int(match["topk"]) if match["topk"] else habits.topk
-        habits = replace(habits, freq=int(match["freq"]), n_s=int(match["n_s"]), topk=topk)
-        if habits.freq == 0:
-            raise UsageError(f"agent '{name}': freq is 0; a memory is written every freq ≥ 1 messages")
-        if habits.topk == 0:
-            raise UsageError(f"agent '{name}': topk is 0; nothing would be read from the memory")
+    if not _is_assistant(name):
+        base, habits = _with_numbers(name, habits)
     base = ALIASES.get(base, base)
     if not _is_assistant(base):
         hint = "A name may end in -freq-n_s-topk, as in awe-2-4-30; your own memory is file.py:Class."
@@ -120,16 +117,25 @@ def agent_of_class(cls: type[Memory], context_tokens: int = 128_000) -> AgentSpe
 
 def _of_reference(name: str, context_tokens: int) -> AgentSpec:
     """`file.py:Class` or `module:Class`, which may end in -freq-n_s-topk."""
-    habits = Habits(context_tokens=context_tokens)
-    source, shown = name, name.rpartition(":")[2]
-    if match := _NUMBERED.fullmatch(name):
-        source = match["name"]
-        topk = int(match["topk"]) if match["topk"] else habits.topk
-        habits = replace(habits, freq=max(1, int(match["freq"])), n_s=int(match["n_s"]), topk=topk)
-    spec = AgentSpec(shown, source, habits)
+    source, habits = _with_numbers(name, Habits(context_tokens=context_tokens))
+    spec = AgentSpec(name.rpartition(":")[2], source, habits)
     spec.memory_type()
     return spec
 
 
 def _is_assistant(name: str) -> bool:
-    return name in ASSISTANTS or name in ALIASES or name in plug_ins()
+    return name in ASSISTANTS or name in ALIASES or name in plug_ins("memories")
+
+
+def _with_numbers(name: str, habits: Habits) -> tuple[str, Habits]:
+    """A name that ends in -freq-n_s-topk: what stands before, and the habits with these numbers. Raises UsageError."""
+    match = _NUMBERED.fullmatch(name)
+    if match is None:
+        return name, habits
+    topk = int(match["topk"]) if match["topk"] else habits.topk
+    habits = replace(habits, freq=int(match["freq"]), n_s=int(match["n_s"]), topk=topk)
+    if habits.freq == 0:
+        raise UsageError(f"agent '{name}': freq is 0; a memory is written every freq ≥ 1 messages")
+    if habits.topk == 0:
+        raise UsageError(f"agent '{name}': topk is 0; nothing would be read from the memory")
+    return match["name"], habits

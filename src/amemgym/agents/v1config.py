@@ -36,6 +36,7 @@ class LLMConfig(BaseModel):
         """The model's settings, with the run's where the file is silent; None where it names no model."""
         if not self.llm_model:
             return None
+        elsewhere = self.base_url not in (None, run.address())
         return replace(
             run,
             model=f"openai:{self.llm_model}",
@@ -43,6 +44,8 @@ class LLMConfig(BaseModel):
             temperature=run.temperature if self.temperature is None else self.temperature,
             max_tokens=run.max_tokens if self.max_tokens is None else self.max_tokens,
             api_key=secrets.remember(self.api_key) if self.api_key else run.api_key,
+            # another address is never sent the key in the environment, which is not for it
+            key_variables=() if elsewhere else run.key_variables,
         )
 
 
@@ -62,9 +65,10 @@ class V1AgentFile(BaseModel):
     model_config = ConfigDict(extra="allow")
     type: str
     name: str | None = None
-    llm_config: LLMConfig = LLMConfig()
-    agent_config: AgentConfig = AgentConfig()
+    llm_config: LLMConfig | None = None
+    agent_config: AgentConfig | None = None
     memory_config: dict[str, Any] | None = None
+    evolution_config: dict[str, Any] | None = None
 
 
 def read_agent_file(path: Path, run: ModelSettings, context_tokens: int, say: Callable[[str], None]) -> AgentSpec:
@@ -74,7 +78,7 @@ def read_agent_file(path: Path, run: ModelSettings, context_tokens: int, say: Ca
         evolving = " (agents that evolve are not part of this version)" if config.type.endswith("-evolve") else ""
         raise UsageError(f"{path}: agent type '{config.type}' is not known{evolving}; known: {', '.join(TYPES)}")
     spec = parse_agent(TYPES[config.type], context_tokens)
-    knobs = config.agent_config
+    knobs, llm = config.agent_config or AgentConfig(), config.llm_config or LLMConfig()
     if config.type != "native":
         if knobs.update_bsz < 1 or knobs.local_length < 0 or knobs.top_k < 1:
             raise UsageError(f"{path}: update_bsz and top_k must be at least 1 and local_length at least 0")
@@ -86,7 +90,14 @@ def read_agent_file(path: Path, run: ModelSettings, context_tokens: int, say: Ca
         spec = replace(spec, memory=ASSISTANTS["rag"][0])
     if config.memory_config:
         say(f"{path}: memory_config is not used; memories embed with this run's embedder")
-    return replace(spec, name=config.name or path.stem, model=config.llm_config.settings(run))
+    if config.evolution_config:
+        say(f"{path}: evolution_config is not used; the agent does not evolve")
+    unknown = {name for part in (config, knobs, llm) for name in part.model_extra or {}} - {"source"}
+    if unknown:
+        say(f"{path}: not used: {', '.join(sorted(unknown))}")
+    if not llm.llm_model and llm.model_fields_set - {"llm_model"}:
+        say(f"{path}: llm_config names no llm_model, so the run's model is used")
+    return replace(spec, name=config.name or path.stem, model=llm.settings(run))
 
 
 def _parse(path: Path) -> V1AgentFile:
@@ -94,7 +105,7 @@ def _parse(path: Path) -> V1AgentFile:
         value = json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise UsageError(f"cannot read agent configuration {path}: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"agent configuration {path} is not JSON ({error})") from None
     if not isinstance(value, dict):
         raise UsageError(f"agent configuration {path} should hold one JSON object with 'type' and 'name'")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from io import TextIOWrapper
 from typing import Any
 
 import typer
@@ -38,6 +39,9 @@ app.command("list")(list_command)
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without these characters still shows the numbers
     given = sys.argv[1:] if arguments is None else arguments
     sys.exit(_run(given or ["--help"]))
 

@@ -9,7 +9,7 @@ import typer
 
 from amemgym import api
 from amemgym.cli.progress import ProgressBars
-from amemgym.cli.run import show
+from amemgym.cli.run import show, showing
 
 
 def resume_command(
@@ -20,6 +20,6 @@ def resume_command(
 ) -> None:
     """Continue a run: what is finished stays, what was interrupted is played on from its journal."""
     given = {"concurrency": concurrency, "timeout": timeout, "attempts": attempts}
-    with ProgressBars() as bars:
+    with showing(), ProgressBars() as bars:
         report = api.resume(directory, watcher=bars, **{k: v for k, v in given.items() if v is not None})
     show(report)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +13,7 @@ from rich.console import Console
 
 from amemgym import api
 from amemgym.cli.progress import ProgressBars
+from amemgym.errors import RunFailed
 from amemgym.evaluate import RunSpec, make_spec, read_config
 from amemgym.report import print_scores
 
@@ -39,6 +42,8 @@ def run_command(
     rounds_later: Annotated[int | None, typer.Option(help=_help("rounds_later"))] = None,
     temperature: Annotated[float | None, typer.Option(help=_help("temperature"))] = None,
     max_tokens: Annotated[int | None, typer.Option(help=_help("max_tokens"))] = None,
+    user_temperature: Annotated[float | None, typer.Option(help=_help("user_temperature"))] = None,
+    user_max_tokens: Annotated[int | None, typer.Option(help=_help("user_max_tokens"))] = None,
     context_tokens: Annotated[int | None, typer.Option(help=_help("context_tokens"))] = None,
     timeout: Annotated[float | None, typer.Option(help=_help("timeout"))] = None,
     attempts: Annotated[int | None, typer.Option(help=_help("attempts"))] = None,
@@ -62,17 +67,28 @@ def run_command(
     remarks: list[str] = []
     if config is not None:
         settings, user_key, remarks = read_config(config)
-    spec = make_spec({**settings, **flags}, "the command line")
+    spec = make_spec({**settings, **flags}, "the settings")
     with ProgressBars() as bars:
         for remark in remarks:
             bars.said(remark)
         report = api.run_spec(spec, watcher=bars, user_key=user_key)
     show(report)
+    api.raise_for_failures(report)
 
 
 def show(report: api.RunReport) -> None:
-    """Print the table and where everything is. Raises RunFailed where something did not finish."""
+    """Print the table and where everything is."""
     console = Console()
     print_scores(console, report.scores, report.seconds)
     console.print(f"  written to {report.directory}", markup=False, highlight=False, soft_wrap=True)
-    api.raise_for_failures(report)
+
+
+@contextmanager
+def showing() -> Iterator[None]:
+    """Print the table of what is finished also where something did not finish."""
+    try:
+        yield
+    except RunFailed as error:
+        if isinstance(error.report, api.RunReport):
+            show(error.report)
+        raise

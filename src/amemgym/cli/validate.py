@@ -22,6 +22,11 @@ def validate_command(
     errors = sum(fault.is_error for fault in faults)
     size = f"{len(dataset)} users, {sum(len(s.qas) for s in dataset)} questions, sha256 {dataset.sha256}"
     if errors:
-        console.print(f"{path}: {errors} errors, {len(faults) - errors} warnings; it cannot be run", markup=False)
+        counts = f"{_count(errors, 'error')}, {_count(len(faults) - errors, 'warning')}"
+        console.print(f"{path}: {counts}; it cannot be run", markup=False)
         raise typer.Exit(2)
-    console.print(f"{path}: can be run ({size}; {len(faults)} warnings)", markup=False)
+    console.print(f"{path}: can be run ({size}; {_count(len(faults), 'warning')})", markup=False)
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

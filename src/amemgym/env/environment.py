@@ -10,6 +10,7 @@ from anyio.from_thread import start_blocking_portal
 
 from amemgym.env.episode import Episode, Step
 from amemgym.env.rules import find_rules
+from amemgym.errors import UsageError
 from amemgym.llm import Door, Journal, Line, ModelSettings, open_model
 from amemgym.scenario import Scenario
 from amemgym.tasks import prompts_for
@@ -38,6 +39,8 @@ class Environment:
         self._rules = find_rules(protocol, rounds_initial, rounds_later)
         self._prompts = prompts_for(language)
         self._provider = open_model(settings, lambda sentence: None)
+        self._episode: Episode | None = None
+        self._closed = False
         self._stack = ExitStack()
         self._portal = self._stack.enter_context(start_blocking_portal())
         self._door = self._portal.call(lambda: Door(self._provider, asyncio.Semaphore(1)))
@@ -49,12 +52,17 @@ class Environment:
         return self._portal.call(self._episode.reset, scenario, seed)
 
     def step(self, reply: str) -> Step:
-        """Answer the last observation."""
+        """Answer the last observation. Raises UsageError before reset or after the end."""
+        if self._episode is None:
+            raise UsageError("the episode has not begun; call reset(scenario, seed) first")
         return self._portal.call(self._episode.step, reply)
 
     def close(self) -> None:
-        self._portal.call(self._provider.aclose)
-        self._stack.close()
+        """End the thread; closing again does nothing."""
+        if not self._closed:
+            self._closed = True
+            self._portal.call(self._provider.aclose)
+            self._stack.close()
 
     def __enter__(self) -> Environment:
         return self

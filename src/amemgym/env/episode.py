@@ -135,12 +135,14 @@ class Episode:
 
     async def _converse(self, turn: UserTurn, reply: str) -> Observation:
         conversation = self.conversation[turn.period][turn.session]
-        conversation.append(Message("assistant", reply, turn.message.time))
+        answer = Message("assistant", reply, turn.message.time)
+        message: Message | None = None
         if turn.round + 1 < self._rules.rounds(turn.period):
             with at(round_name(turn.period, turn.session, turn.round + 1)):
-                message = await self._user.follow_up(turn.period, turn.session, conversation)
-            if message is not None:
-                return self._say(UserTurn(message, turn.period, turn.session, turn.round + 1))
+                message = await self._user.follow_up(turn.period, turn.session, [*conversation, answer])
+        conversation.append(answer)  # only now, so that a step whose call failed can be taken again
+        if message is not None:
+            return self._say(UserTurn(message, turn.period, turn.session, turn.round + 1))
         return self._open_session(turn.period, turn.session + 1)
 
     def _answer(self, turn: ExamTurn, reply: str) -> Step:

@@ -12,8 +12,9 @@ from amemgym.agents import AgentSpec
 from amemgym.env import Rules
 from amemgym.evaluate.rundir import FORMAT
 from amemgym.evaluate.spec import RunSpec
+from amemgym.evaluate.upperbound import bound_names
 from amemgym.llm import ModelSettings, describe_model, embedder_identity
-from amemgym.scenario import Dataset
+from amemgym.scenario import Dataset, data_names
 from amemgym.tasks import prompts_for
 from amemgym.version import __version__
 
@@ -47,14 +48,22 @@ def make_manifest(
     }
     settings = spec.model_dump(mode="json", exclude={"out"})
     # to resume from another folder
-    settings["data"] = str(dataset.path) if Path(spec.data).exists() and dataset.path else spec.data
-    settings["base_url"], settings["user_base_url"] = model.resolved_url(), user_model.resolved_url()
+    settings["data"] = spec.data if spec.data in data_names() else str(Path(spec.data).expanduser().absolute())
+    # and from another shell
+    settings["base_url"] = model.resolved_url() or spec.base_url
+    settings["user_base_url"] = user_model.resolved_url() or spec.user_base_url
     settings["agents"] = [_resolved(name) for name in spec.agents]
+    names = bound_names(agents, model) if spec.upper_bound else {}
     return {
         "format": FORMAT,
         "fingerprint": files.sha256(files.canonical_json(compared).encode("utf-8")),
         "data": {"name": dataset.name, **describe_data(dataset)},
         "compared": compared,
+        # whose upper bound counts: for the run as a whole, and for each agent
+        "upper_bound": {
+            "run": names.get(model) or (next(iter(names.values())) if len(names) == 1 else None),
+            "agents": {agent.name: names.get(agent.model or model) for agent in agents},
+        },
         "settings": settings,
     }
 

@@ -15,8 +15,9 @@ from typing import TypeVar
 
 from amemgym.agents import Agent, Examinee, ExamReply
 from amemgym.env import Episode, ExamItem, UserTurn
-from amemgym.errors import AgentFailed, AMemGymError, ContentFiltered, ContextOverflow, NoContent
+from amemgym.errors import AgentFailed, AMemGymError, ContentFiltered, ContextOverflow
 from amemgym.evaluate.results import EpisodeResult, ExamResult
+from amemgym.evaluate.together import first_failure, side_by_side
 from amemgym.evaluate.watch import RunWatcher
 from amemgym.llm import Line, at, question_name, round_name
 from amemgym.memory import Item
@@ -69,7 +70,7 @@ async def play(
                     exams.append(group.create_task(_examine(seat, items, examinee, episode, watcher)))
     except BaseExceptionGroup as group_error:
         # one failed call cancels the rest of its episode; the first failure says why
-        raise _first(group_error) from group_error
+        raise first_failure(group_error) from group_error
     texts = _Texts()
     results: list[ExamResult] = []
     for task in exams:
@@ -101,7 +102,7 @@ async def _examine(
         watcher.examined()
         return result
 
-    return list(await asyncio.gather(*(ask(item) for item in items)))
+    return await side_by_side(ask(item) for item in items)
 
 
 async def _ask(
@@ -112,8 +113,6 @@ async def _ask(
         with _blaming(seat, item.period):
             copy = examinee()
         answer = await _guarded(seat, item.period, copy.answer(item.question))
-    except NoContent:
-        answer = ExamReply(None, Status.EMPTY, "")
     except (ContentFiltered, ContextOverflow) as failure:
         answer, error = ExamReply(None, Status.EMPTY, ""), str(failure)
     graded = episode.grade(item, answer.option if error is None else None, answer.status)
@@ -129,6 +128,7 @@ async def _ask(
         guessed=graded.guessed and error is None,
         error=error,
         reply=answer.text,
+        dropped=answer.dropped,
     )
     return result, answer.items
 
@@ -147,22 +147,17 @@ def _blaming(seat: Seat, period: int) -> Iterator[None]:
         raise
     except Exception as error:
         raise AgentFailed(
-            f"agent '{seat.agent}', user {seat.user}, period {period}: its memory raised"
-            f" {type(error).__name__}: {error} (at {_where(error)})"
+            f"agent '{seat.agent}', user {seat.user}, period {period}: its code raised {raised(error)}"
         ) from error
 
 
-def _where(error: Exception) -> str:
-    """File and line of the innermost frame."""
+def raised(error: Exception) -> str:
+    """An exception as a phrase: its type, what it says, and the file and line it came from."""
     frame = error.__traceback__
     while frame is not None and frame.tb_next is not None:
         frame = frame.tb_next
-    return f"{Path(frame.tb_frame.f_code.co_filename).name}:{frame.tb_lineno}" if frame else "unknown"
-
-
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    first = group.exceptions[0]
-    return _first(first) if isinstance(first, BaseExceptionGroup) else first
+    place = f" (at {Path(frame.tb_frame.f_code.co_filename).name}:{frame.tb_lineno})" if frame else ""
+    return f"{type(error).__name__}: {' '.join(str(error).split())}{place}"
 
 
 def _said(message: Message) -> dict[str, str | None]:

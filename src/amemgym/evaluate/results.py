@@ -14,7 +14,8 @@ from typing import Any
 @dataclass(frozen=True)
 class ExamResult:
     """One exam answer. Options are counted from 1 in the order shown; `order[i]` is the data's index (from 0) of the
-    option at place i + 1. `variant` is the true one; `items` point into the episode's texts: what memory gave back."""
+    option at place i + 1. `variant` is the true one; `items` point into the episode's texts: what memory gave
+    back. `dropped` messages did not fit the model's context."""
 
     period: int
     question: int
@@ -28,6 +29,7 @@ class ExamResult:
     error: str | None = None
     reply: str = ""
     items: tuple[int, ...] = ()
+    dropped: int = 0
 
     @property
     def counts(self) -> bool:

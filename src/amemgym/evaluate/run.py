@@ -12,13 +12,22 @@ from dataclasses import dataclass, field
 
 from amemgym.agents import Agent, AgentSpec, ConversationalAgent
 from amemgym.env import Episode, Rules
-from amemgym.errors import AgentFailed, EndpointUnavailable, FatalModelError, ModelError
-from amemgym.evaluate.play import Seat, play
+from amemgym.errors import (
+    AgentFailed,
+    AMemGymError,
+    EndpointUnavailable,
+    FatalModelError,
+    RunDirectoryError,
+    StorageError,
+    UsageError,
+)
+from amemgym.evaluate.play import Seat, play, raised
 from amemgym.evaluate.reference import play_reference
 from amemgym.evaluate.results import EpisodeResult, UpperBoundResult
 from amemgym.evaluate.rundir import RunDirectory
 from amemgym.evaluate.spec import RunSpec
-from amemgym.evaluate.upperbound import measure, variants_of
+from amemgym.evaluate.together import first_failure
+from amemgym.evaluate.upperbound import bound_names, measure, variants_of
 from amemgym.evaluate.watch import RunWatcher
 from amemgym.llm import Door, Line, ModelSettings, Provider, embedder, open_model
 from amemgym.memory import Tools
@@ -70,9 +79,11 @@ class Run:
         self._directory = directory
         self._watcher = watcher
         self._prompts = prompts_for(spec.language)
+        self._bounds = bound_names(agents, model) if spec.upper_bound else {}
         self._doors: dict[ModelSettings, Door] = {}
         self._providers: list[Provider] = []
         self._outcome = RunOutcome()
+        self._replies_at_failure: int | None = None
 
     async def play(self) -> RunOutcome:
         """Play everything that is not finished. Raises StorageError; model errors are in the outcome."""
@@ -88,8 +99,11 @@ class Run:
             async with asyncio.TaskGroup() as group:
                 for job, name in self._jobs():
                     group.create_task(one(job, name))
-        except BaseExceptionGroup as error:
-            self._outcome.stopped = _cause(error)
+        except BaseExceptionGroup as group_error:
+            failure = first_failure(group_error)
+            if not isinstance(failure, Exception):
+                raise failure from group_error
+            self._outcome.stopped = failure
         finally:
             for provider in self._providers:
                 await provider.aclose()
@@ -107,7 +121,7 @@ class Run:
         for scenario in self._dataset:
             turns += sum(len(p.sessions) * self._rules.rounds(i) for i, p in enumerate(scenario.periods))
             exams += len(scenario.periods) * len(scenario.qas)
-            bounds += len(variants_of(scenario)) * len(self._bound_models())
+            bounds += len(variants_of(scenario)) * len(self._bounds)
         trials = self._spec.trials
         self._watcher.begins(self._directory.path)
         self._watcher.planned(
@@ -117,25 +131,12 @@ class Run:
             exams=exams * len(self._agents) * trials + bounds,
         )
 
-    def _bound_models(self) -> list[ModelSettings]:
-        """The models whose upper bound is wanted: the run's, and those of agents with one of their own."""
-        if not self._spec.upper_bound:
-            return []
-        playing = [agent.model or self._model for agent in self._agents if not agent.is_reference]
-        return list(dict.fromkeys(playing or [self._model]))
-
-    def _bound_name(self, model: ModelSettings) -> str:
-        """The model's name, told apart where two endpoints have one of the same name."""
-        alike = [other for other in self._bound_models() if other.model == model.model]
-        place = alike.index(model)
-        return model.model if place == 0 else f"{model.model} ({place + 1})"
-
     def _jobs(self) -> list[tuple[Callable[[], Awaitable[None]], str]]:
         """Users first, so that finished users come early."""
         jobs: list[tuple[Callable[[], Awaitable[None]], str]] = []
         for user, scenario in enumerate(self._dataset):
-            for model in self._bound_models():
-                jobs.append((self._upper_bound_job(model, user, scenario), f"upper bound, user {user}"))
+            for model, bound in self._bounds.items():
+                jobs.append((self._upper_bound_job(model, bound, user, scenario), f"upper bound, user {user}"))
             for trial in range(self._spec.trials):
                 for agent in self._agents:
                     name = f"agent '{agent.name}', user {user}" + (f", trial {trial}" if self._spec.trials > 1 else "")
@@ -143,20 +144,25 @@ class Run:
         return jobs
 
     async def _guarded(self, job: Callable[[], Awaitable[None]], name: str) -> None:
-        replies_before = self._replies
+        """Do a job; what ends it alone is noted, what would end every other one too is raised."""
         try:
             await job()
-        except FatalModelError:
+        except (FatalModelError, StorageError, UsageError, RunDirectoryError):
             raise
-        except EndpointUnavailable as error:
-            if self._replies == replies_before:
-                raise  # nobody gets an answer: an outage, not one bad call
-            self._fail(name, error)
-        except (ModelError, AgentFailed) as error:
-            self._fail(name, error)
+        except AgentFailed as error:
+            self._outcome.failures.append(str(error))
+        except AMemGymError as error:
+            self._outcome.failures.append(f"{name}: {error}")
+            if isinstance(error, EndpointUnavailable):
+                self._notice_outage()
+        except Exception as error:  # code from elsewhere: a memory's, a plug-in's
+            self._outcome.failures.append(f"{name}: its code raised {raised(error)}")
 
-    def _fail(self, name: str, error: Exception) -> None:
-        self._outcome.failures.append(f"{name}: {error}" if not isinstance(error, AgentFailed) else str(error))
+    def _notice_outage(self) -> None:
+        """Raise where two jobs in a row got no answer and nobody else got one between them."""
+        if self._replies_at_failure == self._replies:
+            raise EndpointUnavailable(self._outcome.failures.pop())
+        self._replies_at_failure = self._replies
 
     @property
     def _replies(self) -> int:
@@ -199,9 +205,9 @@ class Run:
         tools = Tools(line.model(door, "memory"), embedder(self._spec.embedder), variables)
         return ConversationalAgent(agent.habits, agent.memory_type(), tools, line.model(door, "assistant"))
 
-    def _upper_bound_job(self, model: ModelSettings, user: int, scenario: Scenario) -> Callable[[], Awaitable[None]]:
-        name = self._bound_name(model)
-
+    def _upper_bound_job(
+        self, model: ModelSettings, name: str, user: int, scenario: Scenario
+    ) -> Callable[[], Awaitable[None]]:
         async def job() -> None:
             result = self._directory.upper_bound(name, scenario.id)
             if result is not None:
@@ -227,15 +233,3 @@ class Run:
             self._providers.append(provider)
             self._doors[settings] = Door(provider, self._slots, attempts=self._spec.attempts, watcher=self._watcher)
         return self._doors[settings]
-
-
-def _cause(group: BaseExceptionGroup[BaseException]) -> Exception:
-    """The first error that is one; what is no Exception (a cancellation) is raised on."""
-    for error in group.exceptions:
-        if isinstance(error, BaseExceptionGroup):
-            return _cause(error)
-        if not isinstance(error, Exception):
-            raise error
-    first = group.exceptions[0]
-    assert isinstance(first, Exception)
-    return first

@@ -6,7 +6,7 @@
       journal/upper-bound/MODEL/USER.jsonl
       episodes/AGENT/USER-tTRIAL.json  a finished episode: exams, conversation, what memory held, counts
       upper-bound/MODEL/USER.json      a finished user's upper bound
-      scores.json                      written when the run is finished, from the files above
+      scores.json                      the scores of what is finished, from the files above
       .lock                            held while a process runs here
 
 AGENT, USER and MODEL are names made safe, with a short hash. All but the journals are written whole or not at all, so
@@ -30,6 +30,8 @@ from amemgym.llm import Journal
 from amemgym.secrets import redact
 
 FORMAT = 1
+#: what a manifest must hold to be one
+_MANIFEST = {"compared": dict, "settings": dict, "data": dict, "upper_bound": dict, "fingerprint": str}
 T = TypeVar("T")
 
 
@@ -41,21 +43,41 @@ class RunDirectory:
 
     # the manifest
 
-    def claim(self, manifest: Mapping[str, Any]) -> None:
-        """Make the directory this run's, or find that it already is. Raises RunDirectoryError with the difference."""
+    def claim(self, manifest: Mapping[str, Any], resuming: bool = False) -> dict[str, Any]:
+        """Make the directory this run's, or find that it already is; the manifest that counts, as it was first written.
+
+        Raises RunDirectoryError with the difference where it holds another run.
+        """
         there = self.manifest_or_none()
         if there is None:
-            if self.path.is_dir() and any(p.name != ".lock" for p in self.path.iterdir()):
-                raise RunDirectoryError(
-                    f"{self.path} is not empty and holds no run; choose an empty or new folder with --out"
-                )
+            self._check_empty()
             self._write("manifest.json", manifest)
-        elif there["fingerprint"] != manifest["fingerprint"]:
+            return dict(manifest)
+        if there["fingerprint"] != manifest["fingerprint"]:
             changed = "; ".join(differences(there["compared"], manifest["compared"])) or "the fingerprint"
+            if resuming:
+                raise RunDirectoryError(
+                    f"{self.path} cannot be continued as things are: {changed}. Restore that, or start a new run"
+                )
             raise RunDirectoryError(
                 f"{self.path} holds a run with other settings: {changed}. Choose another folder with --out,"
-                " or continue that run with: amemgym resume " + str(self.path)
+                f" or continue that run with: amemgym resume {self.path}"
             )
+        return there
+
+    def _check_empty(self) -> None:
+        """Raises RunDirectoryError where the folder holds anything but what a killed start of a run leaves."""
+        try:
+            found = list(self.path.iterdir()) if self.path.exists() else []
+        except OSError as error:
+            raise files.storage_error(error, self.path) from error
+        leftovers = [path for path in found if path.name.startswith(".manifest.json.")]
+        if any(path.name != ".lock" and path not in leftovers for path in found):
+            raise RunDirectoryError(
+                f"{self.path} is not empty and holds no run; choose an empty or new folder with --out"
+            )
+        for path in leftovers:
+            path.unlink(missing_ok=True)
 
     def manifest(self) -> dict[str, Any]:
         """Raises RunDirectoryError where there is none."""
@@ -67,14 +89,18 @@ class RunDirectory:
 
     def manifest_or_none(self) -> dict[str, Any] | None:
         path = self.path / "manifest.json"
-        if not path.exists():
-            return None
+        try:
+            if not path.exists():
+                return None
+        except OSError as error:
+            raise RunDirectoryError(f"cannot read {path}: {error.strerror}") from error
         manifest = self._read(path)
         if manifest.get("format") != FORMAT:
             raise RunDirectoryError(
                 f"{path} has format {manifest.get('format')!r}; this version of amemgym reads format {FORMAT}"
             )
-        if not isinstance(manifest.get("compared"), dict) or not isinstance(manifest.get("settings"), dict):
+        whole = all(isinstance(manifest.get(name), kind) for name, kind in _MANIFEST.items())
+        if not whole or not isinstance(manifest["compared"].get("agents"), list):
             raise RunDirectoryError(f"{path} is no manifest of a run; choose another folder with --out")
         return manifest
 
@@ -166,9 +192,8 @@ class RunDirectory:
         return value
 
     def _write(self, name: str, value: Mapping[str, Any], compact: bool = False) -> None:
-        clean = _without_surrogates(value)
-        text = files.compact_json(clean) if compact else files.pretty_json(clean)
-        files.write_atomically(self.path / name, redact(text))
+        clean = _clean(value)
+        files.write_atomically(self.path / name, files.compact_json(clean) if compact else files.pretty_json(clean))
 
 
 def differences(old: Any, new: Any, place: str = "") -> list[str]:
@@ -203,12 +228,13 @@ def _bound_name(model: str, user_id: str) -> str:
     return f"upper-bound/{files.slug(model)}/{_user(user_id)}.json"
 
 
-def _without_surrogates(value: Any) -> Any:
-    """Lone surrogates (a model's broken emoji) have no UTF-8; they become the replacement character."""
+def _clean(value: Any) -> Any:
+    """A value as it may be written: keys struck out of every text, half characters (a broken emoji's) replaced."""
     if isinstance(value, str):
-        return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        text = redact(value)
+        return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, Mapping):
-        return {key: _without_surrogates(entry) for key, entry in value.items()}
+        return {key: _clean(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_without_surrogates(entry) for entry in value]
+        return [_clean(entry) for entry in value]
     return value

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -20,18 +21,15 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, f
 from amemgym import secrets
 from amemgym.agents import AgentSpec, LLMConfig, parse_agent, read_agent_file
 from amemgym.errors import UsageError
-from amemgym.llm import ModelSettings
+from amemgym.llm import KEY, USER_KEY, USER_URL, ModelSettings
 
 DEFAULT_AGENTS = ("native", "rag", "awe", "awi", "uniform", "frozen", "lag-1", "oracle")
-
-USER_KEY_VARIABLES = ("AMEMGYM_USER_API_KEY", "OPENAI_API_KEY")
-USER_URL_VARIABLES = ("AMEMGYM_USER_BASE_URL", "OPENAI_BASE_URL")
 
 
 class RunSpec(BaseModel):
     """One run. The text of each field is what the command line's help says."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     data: str = Field("starter", description="data set: a name (starter, v1.base) or the path of a v1 JSON file")
     agents: tuple[str, ...] = Field(DEFAULT_AGENTS, description="agents, separated by commas")
@@ -90,17 +88,20 @@ class RunSpec(BaseModel):
         )
 
     def user_settings(self, api_key: SecretStr | None = None) -> ModelSettings:
-        """How the simulated user's model is reached: the assistants' way, but for what is given for it."""
-        settings = self.model_settings(api_key)
-        return replace(
-            settings,
+        """How the simulated user's model is reached: the assistants' way, but for what is given for it.
+
+        An address of its own is sent its own key (AMEMGYM_USER_API_KEY), never the assistants'.
+        """
+        settings = replace(
+            self.model_settings(api_key),
             model=self.user_model or self.model,
-            base_url=self.user_base_url or self.base_url,
             temperature=self.temperature if self.user_temperature is None else self.user_temperature,
             max_tokens=self.max_tokens if self.user_max_tokens is None else self.user_max_tokens,
-            key_variables=USER_KEY_VARIABLES,
-            url_variables=USER_URL_VARIABLES,
         )
+        own_url = self.user_base_url or os.environ.get(USER_URL) or None
+        same = own_url is None or own_url == self.model_settings().address()
+        keys = (USER_KEY, KEY) if same else (USER_KEY,)
+        return replace(settings, base_url=own_url or self.base_url, key_variables=keys)
 
     def agent_specs(self, say: Callable[[str], None]) -> list[AgentSpec]:
         """The agents by name or v1 file. Raises UnknownName or UsageError."""
@@ -110,20 +111,6 @@ class RunSpec(BaseModel):
         if name.endswith(".json"):
             return read_agent_file(Path(name), self.model_settings(), self.context_tokens, say)
         return parse_agent(name, self.context_tokens)
-
-
-#: fields that do not change results, so that a run may be continued with others
-NOT_COMPARED = (
-    "concurrency",
-    "timeout",
-    "attempts",
-    "out",
-    "agents",
-    "model",
-    "base_url",
-    "user_model",
-    "user_base_url",
-)
 
 
 def make_spec(settings: Mapping[str, Any], place: str = "the settings") -> RunSpec:
@@ -161,7 +148,7 @@ def read_config(path: Path) -> tuple[dict[str, Any], SecretStr | None, list[str]
             value = yaml.safe_load(text)
         else:
             raise UsageError(f"configuration {path} should end in .yaml, .toml or .json")
-    except (ValueError, yaml.YAMLError) as error:
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
         said = " ".join(str(error).split())
         raise UsageError(f"configuration {path} cannot be read as {path.suffix[1:].upper()} ({said})") from None
     if not isinstance(value, dict):

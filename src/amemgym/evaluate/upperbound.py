@@ -5,16 +5,31 @@ Each (question, variant) that is true in some period is asked once for each user
 
 from __future__ import annotations
 
-import asyncio
+from collections.abc import Sequence
 
+from amemgym.agents import AgentSpec
 from amemgym.env import Rules, grade_choice
-from amemgym.errors import ContentFiltered, ContextOverflow, NoContent
+from amemgym.errors import ContentFiltered, ContextOverflow
 from amemgym.evaluate.results import UpperBoundAnswer, UpperBoundResult
+from amemgym.evaluate.together import side_by_side
 from amemgym.evaluate.watch import RunWatcher
-from amemgym.llm import Line, Model, at
+from amemgym.llm import Line, Model, ModelSettings, at
 from amemgym.scenario import Scenario
 from amemgym.seeds import generator, permutation
-from amemgym.tasks import ChooseKnowing, Status
+from amemgym.tasks import ChooseKnowing
+
+
+def bound_names(agents: Sequence[AgentSpec], model: ModelSettings) -> dict[ModelSettings, str]:
+    """The models whose upper bound is wanted (those that play, else the run's), each with a name of its own.
+
+    The run's model is always the first of its name; another endpoint or temperature of it is `name (2)`, and so on.
+    """
+    playing = [agent.model or model for agent in agents if not agent.is_reference] or [model]
+    names: dict[ModelSettings, str] = {}
+    for settings in dict.fromkeys([model, *playing]):
+        alike = sum(other.model == settings.model for other in names)
+        names[settings] = settings.model if not alike else f"{settings.model} ({alike + 1})"
+    return {settings: name for settings, name in names.items() if settings in playing}
 
 
 def variants_of(scenario: Scenario) -> list[tuple[int, tuple[str, ...]]]:
@@ -44,7 +59,7 @@ async def measure(
         return answer
 
     wanted = variants_of(scenario)
-    answers = await asyncio.gather(*(ask(number, *which) for number, which in enumerate(wanted)))
+    answers = await side_by_side(ask(number, *which) for number, which in enumerate(wanted))
     ledger = {role: count.as_dict() for role, count in sorted(line.ledger.items())}
     return UpperBoundResult(model_name, user, scenario.id, tuple(answers), ledger)
 
@@ -62,14 +77,12 @@ async def _ask(
     task = ChooseKnowing(
         asked.query, tuple(o.answer for o in options), tuple(zip(asked.required_info, variant, strict=True))
     )
-    text, option, status = "", None, Status.EMPTY
     try:
         with at(f"q{question}/v{number}", labels=labels):
             answer = await model.ask(task)
-        text, option, status = answer.text, answer.value, answer.status
-    except NoContent:
-        pass  # an answer without text is an unreadable one
     except (ContentFiltered, ContextOverflow):
         return UpperBoundAnswer(question, variant, order, gold, None, "error", None)
-    graded = grade_choice(option, status, gold, count, rules, generator(seed, "guess", *address))
-    return UpperBoundAnswer(question, variant, order, gold, graded.option, str(graded.status), graded.correct, text)
+    random = generator(seed, "guess", *address)
+    graded = grade_choice(answer.value, answer.status, gold, count, rules, random)
+    said = answer.text
+    return UpperBoundAnswer(question, variant, order, gold, graded.option, str(graded.status), graded.correct, said)

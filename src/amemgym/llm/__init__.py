@@ -3,11 +3,24 @@
 from amemgym.llm.door import Answer, Door, Line, Model, RoleCount, Watcher
 from amemgym.llm.embed import Embedder, embedder, embedder_identity
 from amemgym.llm.journal import Journal
-from amemgym.llm.models import ModelSettings, check_model_name, describe_model, model_names, open_model
+from amemgym.llm.models import (
+    KEY,
+    USER_KEY,
+    USER_URL,
+    ModelSettings,
+    check_model_name,
+    describe_model,
+    know_keys,
+    model_names,
+    open_model,
+)
 from amemgym.llm.place import at, question_name, round_name
 from amemgym.llm.provider import Completion, Provider, Request, Usage, estimate_tokens
 
 __all__ = [
+    "KEY",
+    "USER_KEY",
+    "USER_URL",
     "Answer",
     "Completion",
     "Door",
@@ -27,6 +40,7 @@ __all__ = [
     "embedder",
     "embedder_identity",
     "estimate_tokens",
+    "know_keys",
     "model_names",
     "open_model",
     "question_name",

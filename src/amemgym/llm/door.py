@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 
 import tenacity
 
-from amemgym.errors import REQUEST_ERRORS, ContextOverflow, EndpointUnavailable, ModelError
+from amemgym.errors import REQUEST_ERRORS, ContentFiltered, EndpointUnavailable, ModelError, NoContent
 from amemgym.llm.journal import Address, Entry, Journal
 from amemgym.llm.place import Place, here
 from amemgym.llm.provider import Completion, Provider, Request, Usage
@@ -91,11 +91,18 @@ class Door:
         self.watcher = watcher or Watcher()
         #: replies the model gave (not those taken from a journal)
         self.replies = 0
+        self._said: set[str] = set()
         self._slots = slots
         self._attempts = attempts
         self._first_wait = first_wait
         # how long to wait decides no result, so it has no seed
         self._jitter = random.Random()
+
+    def say_once(self, sentence: str) -> None:
+        """Tell the watcher something that would otherwise be said at every call."""
+        if sentence not in self._said:
+            self._said.add(sentence)
+            self.watcher.said(sentence)
 
     async def complete(self, request: Request) -> Completion:
         """Ask, and again where that can help. Raises a ModelError."""
@@ -122,17 +129,19 @@ class Door:
         except EndpointUnavailable as error:
             tried = retrying.statistics.get("attempt_number", 1)
             times = f" (tried {tried} times)" if tried > 1 else ""
-            raise EndpointUnavailable(f"{error}{times}") from error
+            if error.retry_after is not None and error.retry_after > LONGEST_WAIT:
+                times += f" (it asks to wait {error.retry_after:.0f} s, too long to wait for; resume later)"
+            raise EndpointUnavailable(f"{error}{times}", error.retry_after) from error
         raise ModelError("no attempt was made")  # never reached: there is at least one attempt
 
     def _wait(self, state: tenacity.RetryCallState) -> float:
         """Seconds to wait: what the endpoint asked for, else exponential with jitter."""
         error = state.outcome.exception() if state.outcome else None
         asked = error.retry_after if isinstance(error, EndpointUnavailable) else None
-        if asked is not None:
+        if asked:  # 0 would be no wait at all
             return asked
         doubled = self._first_wait * 2.0 ** (state.attempt_number - 1)
-        return min(LONGEST_BACKOFF, doubled) * self._jitter.uniform(1, 1.5)
+        return min(LONGEST_BACKOFF, doubled * self._jitter.uniform(1, 1.5))
 
 
 def _may_pass(error: BaseException) -> bool:
@@ -175,7 +184,12 @@ class Model:
             entry = await self._ask(Request(task, messages, labels), address, place)
         count = self._line.ledger.setdefault(role, RoleCount())
         count.calls += 1
-        completion = entry.result()
+        try:
+            completion = entry.result()
+        except NoContent as error:  # an answer without text is an unreadable one; it was counted, and goes on
+            self._door.say_once(str(error))
+            count.statuses[Status.EMPTY] += 1
+            return Answer(None, Status.EMPTY, "")
         self._door.watcher.called(completion.usage, replayed)
         count.input += completion.usage.input
         count.output += completion.usage.output
@@ -187,10 +201,17 @@ class Model:
 
     async def _ask(self, request: Request, address: Address, place: Place) -> Entry:
         try:
-            entry = Entry(await self._door.complete(request))
+            entry = Entry(_whole(await self._door.complete(request)))
         except tuple(REQUEST_ERRORS.values()) as error:
-            # the same request would overflow again; an exam keeps every outcome; a conversation may be tried again
-            if not (place.is_exam or isinstance(error, ContextOverflow)):
+            # the same request would end so again; but a conversation that a filter stopped may be tried again
+            if isinstance(error, ContentFiltered) and not place.is_exam:
                 raise
             entry = Entry(error=(error.kind, str(error)))
         return self._line.journal.append(address, entry)
+
+
+def _whole(completion: Completion) -> Completion:
+    """A reply cut in the middle of an emoji ends in half a character, which no file or request can hold."""
+    if completion.text.isascii():
+        return completion
+    return replace(completion, text=completion.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))

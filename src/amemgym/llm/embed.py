@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from importlib.metadata import entry_points, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import Protocol
 
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amemgym.errors import UnknownName
+from amemgym.plugins import load_plug_in, plug_in_version, plug_ins
 
 Vectors = NDArray[np.float32]
 
@@ -76,30 +76,25 @@ def _logging_untouched() -> Iterator[None]:
         root.setLevel(level)
 
 
-@lru_cache
 def embedder(name: str = "wordllama") -> Embedder:
-    """The embedder of that name, loaded once. Raises UnknownName."""
-    makers = _makers()
-    if name not in makers:
-        raise UnknownName("embedder", name, makers)
-    return makers[name]()
+    """The embedder of that name, loaded once. Raises UnknownName or UsageError."""
+    return _load(name)
+
+
+@lru_cache
+def _load(name: str) -> Embedder:
+    if name == "wordllama":
+        return WordLlamaEmbedder()
+    if name not in plug_ins("embedders"):
+        raise UnknownName("embedder", name, ["wordllama", *plug_ins("embedders")])
+    made: Embedder = load_plug_in("embedders", name)()
+    return made
 
 
 def embedder_identity(name: str) -> str:
     """The embedder's name and the version of what its vectors come from, for the manifest. Raises UnknownName."""
     if name == "wordllama":
         return f"wordllama-256:{version('wordllama')}"
-    for point in entry_points(group="amemgym.embedders"):
-        if point.name == name:
-            return f"{name}:{point.dist.name}-{point.dist.version}" if point.dist else name
-    raise UnknownName("embedder", name, _makers())
-
-
-def _makers() -> dict[str, Callable[[], Embedder]]:
-    makers: dict[str, Callable[[], Embedder]] = {"wordllama": WordLlamaEmbedder}
-    for point in entry_points(group="amemgym.embedders"):
-        try:
-            makers[point.name] = point.load()
-        except Exception as error:  # a broken plug-in must stop nothing else
-            warnings.warn(f"embedder plug-in '{point.name}' does not load: {error}", stacklevel=2)
-    return makers
+    if name not in plug_ins("embedders"):
+        raise UnknownName("embedder", name, ["wordllama", *plug_ins("embedders")])
+    return f"{name}:{plug_in_version('embedders', name)}"

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from amemgym import files
-from amemgym.errors import REQUEST_ERRORS, ModelError
+from amemgym.errors import REQUEST_ERRORS, ModelError, StorageError
 from amemgym.llm.provider import Completion, Usage
 from amemgym.secrets import redact
 
@@ -102,23 +102,24 @@ class Journal:
                 raise OSError(28, "the disk is full")
             self._whole += len(line)
         except OSError as error:
+            self.close()  # opened anew, the file is cut to its whole lines
             raise files.storage_error(error, self.path) from error
 
     def _load(self, path: Path) -> None:
         try:
             data = path.read_bytes()
         except OSError as error:
-            raise files.storage_error(error, path) from error
+            raise StorageError(f"cannot read {path}: {error.strerror}") from error
         for line in data.splitlines(keepends=True):
+            if not line.endswith(b"\n"):
+                break  # cut off by a kill: it was never used
+            self._whole += len(line)
             try:
                 record = json.loads(line)
-                if not line.endswith(b"\n"):
-                    break
                 address = Address(record["at"], record["role"], record["request"])
                 self._entries[address].append(_entry(record))
-            except (ValueError, KeyError, TypeError):
-                break  # cut off by a kill: what follows was never used
-            self._whole += len(line)
+            except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
+                continue  # a damaged line costs its own reply, which is asked again
 
 
 def _entry(record: dict[str, object]) -> Entry:

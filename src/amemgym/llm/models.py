@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib.metadata import entry_points
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,18 +14,24 @@ from amemgym import secrets
 from amemgym.errors import UnknownName, UsageError
 from amemgym.llm.embed import embedder, embedder_identity
 from amemgym.llm.provider import Provider
+from amemgym.plugins import load_plug_in, plug_in_version, plug_ins
 
 #: raised whenever a reply of the offline model could change, so that an old run is not continued with a new model
 OFFLINE_VERSION = 1
 
 Say = Callable[[str], None]
-#: makes a provider of a plug-in from the part of the name after the colon, the settings, and where to say things
-Maker = Callable[[str, "ModelSettings", Say], Provider]
+
+KEY, URL = "OPENAI_API_KEY", "OPENAI_BASE_URL"
+USER_KEY, USER_URL = "AMEMGYM_USER_API_KEY", "AMEMGYM_USER_BASE_URL"
 
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """How a model is reached and called. The key is never part of what is compared, printed or written."""
+    """How a model is reached and called.
+
+    A key is sent to the address it is meant for alone: `key_variables` are looked at in turn where `api_key` is not
+    given, and an address of its own has variables of its own, or none.
+    """
 
     model: str = "offline"
     base_url: str | None = None
@@ -35,34 +39,33 @@ class ModelSettings:
     max_tokens: int | None = 2048
     timeout: float = 120.0
     embedder: str = "wordllama"
-    api_key: SecretStr | None = field(default=None, repr=False, compare=False)
-    #: environment variables that hold the key, and the URL where none is given; the first that is set counts
-    key_variables: tuple[str, ...] = ("OPENAI_API_KEY",)
-    url_variables: tuple[str, ...] = ("OPENAI_BASE_URL",)
+    api_key: SecretStr | None = field(default=None, repr=False)
+    key_variables: tuple[str, ...] = (KEY,)
+
+    @property
+    def is_endpoint(self) -> bool:
+        """Whether there is an address to call."""
+        return self.model != "offline"
+
+    def address(self) -> str | None:
+        """The URL given, else the one in the environment."""
+        return self.base_url or os.environ.get(URL) or None
 
     def resolved_url(self) -> str | None:
-        """The URL given, else the one in the environment. Raises UsageError where it is no URL or holds a password."""
-        url = self.base_url or next((os.environ[v] for v in self.url_variables if os.environ.get(v)), None)
-        if url is None:
+        """The address of an endpoint. Raises UsageError where it is no URL or holds a password."""
+        url = self.address()
+        if not self.is_endpoint or url is None:
             return None
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise UsageError(f"base URL '{url}' is no address; it should look like http://localhost:8000/v1")
-        if parts.username or parts.password or parts.query:
-            raise UsageError(
-                f"the base URL of {parts.hostname} holds a user name, a password or a query; it would be written to"
-                f" the run's files. Give the address alone, and the key in {self.key_variables[0]}"
-            )
-        return url
+        return _checked_url(url, self.key_variables[0] if self.key_variables else "the configuration's api_key")
 
 
 def model_names() -> dict[str, str]:
     """What can stand before the colon, with one line on each."""
     names = {
         "offline": "embedded stand-in: no key, no network; compares memories, is no language model (default)",
-        "openai:<name>": "any OpenAI-compatible endpoint (OPENAI_BASE_URL, OPENAI_API_KEY, --base-url)",
+        "openai:<name>": f"any OpenAI-compatible endpoint ({URL}, {KEY}, --base-url)",
     }
-    return names | {f"{point.name}:<name>": "plug-in" for point in entry_points(group="amemgym.models")}
+    return names | {f"{name}:<name>": "plug-in" for name in plug_ins("models")}
 
 
 def check_model_name(model: str) -> None:
@@ -70,8 +73,7 @@ def check_model_name(model: str) -> None:
     kind, _, name = model.partition(":")
     if kind == "offline" and not name:
         return
-    known = ["openai", *(point.name for point in entry_points(group="amemgym.models"))]
-    if kind not in known:
+    if kind not in ("openai", *plug_ins("models")):
         raise UnknownName("model", model, model_names())
     if not name:
         raise UsageError(f"model '{model}' names no model; write {kind}:<name>, such as openai:gpt-4.1-mini")
@@ -87,23 +89,45 @@ def open_model(settings: ModelSettings, say: Say) -> Provider:
         return OfflineModel(embedder(settings.embedder))
     if kind == "openai":
         return _open_endpoint(name, settings, say)
-    return _plugin(kind)(name, settings, say)
+    provider: Provider = load_plug_in("models", kind)(name, settings, say)
+    return provider
+
+
+def describe_model(settings: ModelSettings) -> dict[str, Any]:
+    """What the manifest says of a model: everything that can change its replies, and no key. Opens nothing."""
+    if not settings.is_endpoint:
+        return {"model": "offline", "version": OFFLINE_VERSION, "embedder": embedder_identity(settings.embedder)}
+    described: dict[str, Any] = {
+        "model": settings.model,
+        "base_url": settings.resolved_url(),
+        "temperature": settings.temperature,
+        "max_tokens": settings.max_tokens,
+    }
+    kind = settings.model.partition(":")[0]
+    return described | ({} if kind == "openai" else {"plug_in": plug_in_version("models", kind)})
+
+
+def know_keys() -> None:
+    """Know every key in the environment from now on, so that it is struck out of all that is written."""
+    secrets.from_environment(KEY)
+    secrets.from_environment(USER_KEY)
 
 
 def _open_endpoint(name: str, settings: ModelSettings, say: Say) -> Provider:
     from amemgym.llm.openai import OpenAIModel
 
     url = settings.resolved_url()
-    key = settings.api_key or secrets.from_environment(*settings.key_variables)
+    key, key_name = _find_key(settings)
     if key is None and url is None:
         raise UsageError(
-            f"model '{settings.model}' needs an endpoint: set {settings.key_variables[0]}, or give --base-url for a"
-            " server without a key; --model offline needs neither"
+            f"model '{settings.model}' needs an endpoint: set {KEY}, or give --base-url for a server without a key;"
+            " --model offline needs neither"
         )
     return OpenAIModel(
         name,
         base_url=url,
         api_key=key,
+        key_name=key_name,
         temperature=settings.temperature,
         max_tokens=settings.max_tokens,
         timeout=settings.timeout,
@@ -111,25 +135,34 @@ def _open_endpoint(name: str, settings: ModelSettings, say: Say) -> Provider:
     )
 
 
-def _plugin(kind: str) -> Maker:
-    for point in entry_points(group="amemgym.models"):
-        if point.name == kind:
-            try:
-                maker: Maker = point.load()
-                return maker
-            except Exception as error:
-                warnings.warn(f"model plug-in '{kind}' does not load: {error}", stacklevel=2)
-                raise UsageError(f"model plug-in '{kind}' does not load: {error}") from error
-    raise UnknownName("model", kind, model_names())
+def _find_key(settings: ModelSettings) -> tuple[SecretStr | None, str]:
+    """The key, and the name of where it comes from (or would). Raises UsageError for one that cannot be sent."""
+    variables = settings.key_variables
+    name = next((name for name in variables if os.environ.get(name, "").strip()), "".join(variables[:1]))
+    if settings.api_key is not None:
+        key, name = secrets.remember(settings.api_key.get_secret_value()), "the configuration's api_key"
+    elif (found := secrets.from_environment(name)) is not None:
+        key = found
+    else:
+        return None, name or "the configuration's api_key"
+    text = key.get_secret_value()
+    if not (text.isascii() and text.isprintable()):
+        raise UsageError(f"the key in {name} holds a line break or a character that no key has; copy it again, whole")
+    return key, name
 
 
-def describe_model(settings: ModelSettings) -> dict[str, Any]:
-    """What the manifest says of a model: everything that can change its replies, and no key. Opens nothing."""
-    if settings.model == "offline":
-        return {"model": "offline", "version": OFFLINE_VERSION, "embedder": embedder_identity(settings.embedder)}
-    return {
-        "model": settings.model,
-        "base_url": settings.resolved_url(),
-        "temperature": settings.temperature,
-        "max_tokens": settings.max_tokens,
-    }
+def _checked_url(url: str, key_name: str) -> str:
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:  # a port that is no number, half a bracket
+        usable = False
+    if not usable:
+        shown = secrets.redact(url.rpartition("@")[2])  # what stands before an @ may be a password
+        raise UsageError(f"base URL '{shown}' is no address; it should look like http://localhost:8000/v1")
+    if parts.username or parts.password or parts.query:
+        raise UsageError(
+            f"the base URL of {parts.hostname} holds a user name, a password or a query; it would be written to the"
+            f" run's files. Give the address alone, and the key in {key_name}"
+        )
+    return url

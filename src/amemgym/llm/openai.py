@@ -6,6 +6,7 @@ a call can end is one of the named errors; what the server wrote is quoted in it
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Callable
 from email.utils import parsedate_to_datetime
@@ -20,11 +21,14 @@ from amemgym.errors import (
     ContentFiltered,
     ContextOverflow,
     EndpointUnavailable,
+    ModelError,
     NoContent,
     NotAnEndpoint,
     QuotaExhausted,
+    RequestRefused,
 )
 from amemgym.llm.provider import Completion, Request, Usage, estimate_usage
+from amemgym.messages import Message
 from amemgym.secrets import redact
 
 RETRIED_STATUSES = (408, 409, 429)
@@ -32,11 +36,18 @@ RETRIED_STATUSES = (408, 409, 429)
 OPTIONAL_PARAMETERS = ("max_tokens", "max_completion_tokens", "temperature", "response_format")
 
 _OVERFLOW = re.compile(
-    r"context[ _]length|maximum context|context window|context size|too many tokens|(prompt|input) is too long",
+    r"context[ _]length|maximum context|context window|context size|too many tokens|(prompt|input) is too long"
+    r"|maximum prompt length|input token count.*exceeds|exceeds the maximum allowed length",
     re.IGNORECASE,
 )
-_FILTER = re.compile(r"content[ _](filter|management|policy)|responsible ai|safety system", re.IGNORECASE)
-_QUOTA = re.compile(r"insufficient[ _](quota|funds|balance|credits)|exceeded your current quota|billing", re.IGNORECASE)
+_FILTER = re.compile(
+    r"content[ _](filter|management|policy)|responsible ai|safety system|was flagged|content exists risk|usage policy",
+    re.IGNORECASE,
+)
+_QUOTA = re.compile(
+    r"insufficient[ _](quota|funds|balance|credits)|exceeded your current quota|billing[ _](details|hard)",
+    re.IGNORECASE,
+)
 
 
 class OpenAIModel:
@@ -57,6 +68,7 @@ class OpenAIModel:
         *,
         base_url: str | None = None,
         api_key: SecretStr | None = None,
+        key_name: str = "OPENAI_API_KEY",
         temperature: float | None = 0.0,
         max_tokens: int | None = 2048,
         timeout: float = 120.0,
@@ -67,13 +79,16 @@ class OpenAIModel:
         self._openai = openai
         self._name = name
         self._has_key = api_key is not None
+        self._key_name = key_name
         self._say = say
         self._refused: set[str] = set()
+        # once it has answered, what it refuses or garbles is the one request's fault
+        self._answered = False
         self._parameters = {"temperature": temperature, "max_tokens": max_tokens}
         self._timeout = timeout
         self._client = openai.AsyncOpenAI(
             api_key=api_key.get_secret_value() if api_key else "no-key",
-            base_url=base_url,
+            base_url=base_url or "https://api.openai.com/v1",  # an empty OPENAI_BASE_URL is none
             timeout=timeout,
             max_retries=0,  # the door tries again, and counts it
         )
@@ -87,16 +102,20 @@ class OpenAIModel:
         while True:
             parameters = self._optional(request)
             try:
-                reply = await self._client.chat.completions.create(
-                    model=self._name,
-                    messages=[message.as_chat() for message in request.messages],  # type: ignore[misc]
-                    **parameters,
-                )
+                # the client's own time-out is for each read, and some servers send white space while they think
+                async with asyncio.timeout(self._timeout):
+                    reply = await self._client.chat.completions.create(
+                        model=self._name,
+                        messages=[_as_chat(message) for message in request.messages],  # type: ignore[misc]
+                        **parameters,
+                    )
             except self._openai.APIStatusError as error:
                 if self._drops_parameter(error, parameters):
                     continue
-                self._raise_status(error)
-            except self._openai.APITimeoutError as error:
+                self._raise_status(
+                    error.status_code, _code(error), _message(error), error, _retry_after(error.response.headers)
+                )
+            except (self._openai.APITimeoutError, TimeoutError) as error:
                 raise EndpointUnavailable(f"{self._where} did not answer within {self._timeout:g} s") from error
             except self._openai.APIConnectionError as error:
                 cause = redact(str(error.__cause__ or error))
@@ -130,7 +149,6 @@ class OpenAIModel:
         if _OVERFLOW.search(f"{code} {message}"):
             return False
         named = str(_body(error).get("param") or "")
-        # the longer name first: max_completion_tokens is also named when max_tokens is refused
         refused = next((name for name in OPTIONAL_PARAMETERS if name in sent and name == named.split(".")[0]), None)
         refused = refused or next(
             (n for n in OPTIONAL_PARAMETERS if n in sent and re.search(rf"\b{n}\b", message)), None
@@ -142,21 +160,27 @@ class OpenAIModel:
             self._say(f"{self.identity} refuses the parameter {refused}; it is not sent any more")
         return True
 
-    def _raise_status(self, error: Any) -> NoReturn:
-        status, code, message = error.status_code, _code(error), _message(error)
+    def _raise_status(
+        self, status: int, code: str, message: str, error: Exception | None, retry_after: float | None
+    ) -> NoReturn:
         text = f"{code} {message}"
-        said = f"{self._where} says {status}: {message}"
+        said = f"{self._where} says {status}: {_quoted(message)}"
         if status in (401, 403) and not _FILTER.search(text):
-            key = "the key in OPENAI_API_KEY" if self._has_key else "no key was given; set OPENAI_API_KEY and"
+            key = f"the key in {self._key_name}" if self._has_key else f"no key was given; set {self._key_name} and"
             raise AuthenticationFailed(f"{said} Check {key} (and that it may use {self._name}).") from error
-        if status == 402 or (status == 429 and _QUOTA.search(text)):
+        limited = "rate_limit" in code or retry_after is not None  # then it passes, whatever the text links to
+        if status == 402 or (status == 429 and "insufficient_quota" in code):
+            raise QuotaExhausted(f"{said} The account's quota is used up; add to it, then resume.") from error
+        if status == 429 and _QUOTA.search(text) and not limited:
             raise QuotaExhausted(f"{said} The account's quota is used up; add to it, then resume.") from error
         if status in RETRIED_STATUSES or status >= 500:
-            raise EndpointUnavailable(said, retry_after=_retry_after(error.response.headers)) from error
-        if status in (400, 413, 422) and _OVERFLOW.search(text):
+            raise EndpointUnavailable(said, retry_after=retry_after) from error
+        if status == 413 or (status in (400, 422) and _OVERFLOW.search(text)):
             raise ContextOverflow(f"{said} The request does not fit {self._name}'s context.") from error
         if _FILTER.search(text):
             raise ContentFiltered(f"{said} The provider's content filter stopped the request.") from error
+        if self._answered:
+            raise RequestRefused(f"{said} The endpoint refuses this request.") from error
         if status == 404:
             raise BadRequest(
                 f"{said} Check the model name '{self._name}' and that the base URL ends in /v1."
@@ -164,19 +188,25 @@ class OpenAIModel:
         raise BadRequest(f"{said} The endpoint refuses the request.") from error
 
     def _completion(self, request: Request, reply: Any) -> Completion:
+        failure = getattr(reply, "error", None)
+        if isinstance(failure, dict):  # some routers answer 200 before the provider behind them fails
+            status = failure.get("code")
+            message = str(failure.get("message") or "no reason given")
+            self._raise_status(status if isinstance(status, int) else 400, "", message, None, None)
         choices = getattr(reply, "choices", None)
-        if not isinstance(choices, list) or not choices or getattr(choices[0], "message", None) is None:
+        if not isinstance(choices, list) or not choices or not hasattr(getattr(choices[0], "message", None), "content"):
             raise self._not_an_endpoint(str(reply))
         choice = choices[0]
-        text = choice.message.content
+        text, finish = choice.message.content, redact(str(choice.finish_reason))
         if choice.finish_reason == "content_filter":
             raise ContentFiltered(f"the content filter of {self._where} stopped the reply")
         if not isinstance(text, str):
             raise NoContent(
-                f"{self.identity} answered without content (finish_reason: {choice.finish_reason});"
+                f"{self.identity} answered without content (finish_reason: {finish});"
                 " if it reasons before it replies, allow it more with --max-tokens"
             )
-        return Completion(text, self._usage(request, reply, text), str(choice.finish_reason))
+        self._answered = True
+        return Completion(text, self._usage(request, reply, text), finish)
 
     def _usage(self, request: Request, reply: Any, text: str) -> Usage:
         usage = getattr(reply, "usage", None)
@@ -185,12 +215,20 @@ class OpenAIModel:
             return Usage(*tokens)  # type: ignore[arg-type]
         return estimate_usage(request.messages, text)
 
-    def _not_an_endpoint(self, said: str) -> NotAnEndpoint:
+    def _not_an_endpoint(self, said: str) -> ModelError:
         excerpt = " ".join(redact(said).split())[:80]
+        if self._answered:
+            return EndpointUnavailable(f"{self._where} answered something that is no chat completion ({excerpt!r})")
         return NotAnEndpoint(
             f"{self._where} answered something that is no chat completion ({excerpt!r});"
             " check that the base URL is an OpenAI-compatible one (it usually ends in /v1)"
         )
+
+
+def _as_chat(message: Message) -> dict[str, str]:
+    """A reply cut in the middle of an emoji ends in a lone surrogate, which no request can carry."""
+    chat = message.as_chat()
+    return chat | {"content": chat["content"].encode("utf-8", "replace").decode("utf-8")}
 
 
 def _body(error: Any) -> dict[str, Any]:
@@ -205,9 +243,13 @@ def _code(error: Any) -> str:
 
 
 def _message(error: Any) -> str:
-    message = str(_body(error).get("message") or error.response.text or "no reason given")
-    message = " ".join(redact(message).split())
-    return (message[:300] + "…" if len(message) > 300 else message).rstrip(".") + "."
+    return str(_body(error).get("message") or error.response.text or "no reason given")
+
+
+def _quoted(message: str) -> str:
+    """What the server said, in one line with a full stop, shortened, without keys."""
+    line = " ".join(redact(message).split())
+    return (line[:300] + "…" if len(line) > 300 else line).rstrip(".") + "."
 
 
 def _retry_after(headers: Any) -> float | None:

@@ -47,10 +47,7 @@ class Completion:
 
 
 class Provider(Protocol):
-    """A model that can be asked. `identity` names it in results."""
-
-    @property
-    def identity(self) -> str: ...
+    """A model that can be asked."""
 
     async def complete(self, request: Request) -> Completion:
         """Raises the errors of `amemgym.errors`; EndpointUnavailable where trying again may help."""

@@ -1,8 +1,8 @@
 """Memories: the protocol, the kinds of the paper, and where others are found."""
 
 from amemgym.memory.index import ExactIndex, VectorIndex
-from amemgym.memory.protocol import Item, Memory, MemoryMaker, Tools, new_memory, read_from, write_to
-from amemgym.memory.registry import find_memory, fingerprint, import_memory, memory_names, plug_ins
+from amemgym.memory.protocol import Item, Memory, MemoryMaker, Tools, held_by, new_memory, read_from, write_to
+from amemgym.memory.registry import find_memory, fingerprint, import_memory, memory_names
 
 __all__ = [
     "ExactIndex",
@@ -13,10 +13,10 @@ __all__ = [
     "VectorIndex",
     "find_memory",
     "fingerprint",
+    "held_by",
     "import_memory",
     "memory_names",
     "new_memory",
-    "plug_ins",
     "read_from",
     "write_to",
 ]

@@ -78,7 +78,7 @@ class Memory(ABC):
         self.__init__()  # type: ignore[misc]
         self.tools = tools
 
-    def export(self) -> list[Item] | None:
+    def export(self) -> Sequence[Item | str] | None:
         """Everything held, for reports; None where that cannot be told (the default)."""
         return None
 
@@ -105,5 +105,15 @@ async def read_from(memory: Memory, query: str, now: datetime, k: int) -> tuple[
     """`memory.read`, plain or async, texts made items, in order of time (items without one first, order kept)."""
     result = memory.read(query, now, k)
     found = await result if inspect.isawaitable(result) else result
-    items = [item if isinstance(item, Item) else Item(str(item)) for item in found]
+    items = _as_items(found)
     return tuple(sorted(items, key=lambda item: (item.time is not None, item.time or datetime.min)))
+
+
+def held_by(memory: Memory) -> list[Item] | None:
+    """`memory.export`, texts made items."""
+    held = memory.export()
+    return None if held is None else _as_items(held)
+
+
+def _as_items(found: Sequence[Item | str]) -> list[Item]:
+    return [item if isinstance(item, Item) else Item(str(item)) for item in found]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib
 import importlib.util
 import inspect
 import sys
-import warnings
-from importlib.metadata import entry_points
 from pathlib import Path
+from types import CodeType
 
 from amemgym.errors import UnknownName, UsageError
 from amemgym.memory.extract import ExtractMemory
@@ -17,6 +17,7 @@ from amemgym.memory.incontext import RecordMemory
 from amemgym.memory.none import NoMemory
 from amemgym.memory.protocol import Memory
 from amemgym.memory.vector import VectorMemory
+from amemgym.plugins import load_plug_in, loaded_plug_ins, plug_ins
 
 BUILT_IN: dict[str, type[Memory]] = {
     "none": NoMemory,
@@ -26,29 +27,19 @@ BUILT_IN: dict[str, type[Memory]] = {
 }
 
 
-def plug_ins() -> dict[str, type[Memory]]:
-    """Memories that other packages bring (entry points `amemgym.memories`)."""
-    found: dict[str, type[Memory]] = {}
-    for point in entry_points(group="amemgym.memories"):
-        try:
-            found[point.name] = _checked(point.load(), point.name)
-        except Exception as error:  # a broken plug-in must stop nothing else
-            warnings.warn(f"memory plug-in '{point.name}' does not load: {error}", stacklevel=2)
-    return found
-
-
 def memory_names() -> dict[str, str]:
-    """Every memory known by name, with its docstring's first line."""
-    known = {**BUILT_IN, **plug_ins()}
+    """Every memory known by name, with the first line of its module's docstring."""
+    known = {**BUILT_IN, **loaded_plug_ins("memories")}
     return {name: (inspect.getdoc(sys.modules[cls.__module__]) or "").split("\n")[0] for name, cls in known.items()}
 
 
 def find_memory(name: str) -> type[Memory]:
-    """A memory class by registered name. Raises UnknownName."""
-    known = {**BUILT_IN, **plug_ins()}
-    if name not in known:
-        raise UnknownName("memory", name, known)
-    return known[name]
+    """A memory class by registered name. Raises UnknownName or UsageError."""
+    if name in BUILT_IN:
+        return BUILT_IN[name]
+    if name not in plug_ins("memories"):
+        raise UnknownName("memory", name, [*BUILT_IN, *plug_ins("memories")])
+    return _checked(load_plug_in("memories", name), name)
 
 
 def import_memory(reference: str) -> type[Memory]:
@@ -63,13 +54,35 @@ def import_memory(reference: str) -> type[Memory]:
     return _checked(getattr(module, name), reference)
 
 
-def fingerprint(cls: type[Memory], whole_module: bool = False) -> str:
-    """What tells one version of a memory class from another: its name, and its source (or its module's) by hash."""
-    try:
-        source = inspect.getsource(sys.modules[cls.__module__] if whole_module else cls)
-    except (OSError, TypeError, KeyError):
-        source = ""  # made in an interactive session
-    return f"{cls.__qualname__}:{hashlib.sha256(source.encode('utf-8')).hexdigest()[:12]}"
+def fingerprint(cls: type[Memory]) -> str:
+    """What tells one version of a memory class from another: its code and its module's source, and those of its bases.
+
+    A class made in an interactive session has no source, so its code alone has to do.
+    """
+    hasher = hashlib.sha256()
+    for base in cls.__mro__:
+        if base.__module__ in ("builtins", "abc", "typing") or base.__module__.startswith("amemgym."):
+            continue
+        hasher.update(_code_of(base).encode("utf-8"))
+        with contextlib.suppress(OSError, TypeError, KeyError):
+            hasher.update(inspect.getsource(sys.modules[base.__module__]).encode("utf-8"))
+    return f"{cls.__qualname__}:{hasher.hexdigest()[:12]}"
+
+
+def _code_of(cls: type) -> str:
+    """Everything a class's functions do, as text."""
+
+    def of_code(code: CodeType) -> list[object]:
+        inner: list[object] = []
+        for const in code.co_consts:
+            if isinstance(const, frozenset):
+                inner.append(sorted(map(repr, const)))  # a set has no order
+            else:
+                inner.append(of_code(const) if isinstance(const, CodeType) else repr(const))
+        return [code.co_code.hex(), inner, code.co_names, code.co_varnames]
+
+    members = sorted(vars(cls).items())
+    return repr([(name, of_code(m.__code__) if hasattr(m, "__code__") else "") for name, m in members])
 
 
 def _checked(cls: object, name: str) -> type[Memory]:
@@ -84,8 +97,9 @@ def _checked(cls: object, name: str) -> type[Memory]:
 def _import_file(path: Path) -> object:
     if not path.is_file():
         raise FileNotFoundError(f"no file {path}")
-    # named by its content's place, so that two files called alike are two modules
-    name = f"amemgym_memory_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]}"
+    # named by place and content, so that a file that was changed is read anew
+    content = str(path.resolve()).encode("utf-8") + path.read_bytes()
+    name = f"amemgym_memory_{hashlib.sha256(content).hexdigest()[:12]}"
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)

@@ -64,6 +64,10 @@ def _agent_notes(agent: Mapping[str, Any], scores: Mapping[str, Any]) -> list[st
         found.append(f"{agent['guessed']} unreadable replies replaced by a seeded guess (protocol v1)")
     if agent["dropped_messages"]:
         found.append(f"{agent['dropped_messages']} oldest messages dropped because the model's context was full")
+    if agent["exams_cut_short"]:
+        found.append(f"in {agent['exams_cut_short']} exams the oldest messages did not fit the model's context")
+    if agent["model"] not in (None, scores["model"]):
+        found.append(f"its own model: {agent['model']}")
     for role, count in agent["unreadable"].items():
         if role != "exam":
             found.append(f"{count} replies as {role} could not be read and changed nothing")

@@ -39,6 +39,9 @@ class Dataset:
             raise UsageError("a run needs at least 1 user and 1 period")
         if users is not None and users > len(self.scenarios):
             raise UsageError(f"--users {users}: data set '{self.name}' has {len(self.scenarios)} users")
+        longest = max(len(scenario.periods) for scenario in self.scenarios)
+        if periods is not None and periods > longest:
+            raise UsageError(f"--periods {periods}: data set '{self.name}' has at most {longest} periods a user")
         return replace(self, scenarios=tuple(s.limited(periods) for s in self.scenarios[:users]))
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import warnings
-from collections.abc import Callable
-from importlib.metadata import entry_points
+import os
 from pathlib import Path
 
 from amemgym.errors import DataError, UnknownName
+from amemgym.plugins import load_plug_in, loaded_plug_ins, plug_ins
 
 HUB_REPOSITORY = "AGI-Eval/AMemGym"
 #: names of published data sets → their file in the hub's repository
@@ -20,7 +19,7 @@ def data_names() -> dict[str, str]:
     """Every data set known by name, with one line on what it is."""
     names = {"starter": "3 people written for this package; ships with it"}
     names |= {name: f"published data set, fetched from {HUB_REPOSITORY} on Hugging Face" for name in PUBLISHED}
-    names |= {name: "plug-in" for name in _plugins()}
+    names |= {name: "plug-in" for name in loaded_plug_ins("datasets")}
     return names
 
 
@@ -31,10 +30,9 @@ def find_data(data: str | Path) -> tuple[str, Path]:
         return "starter", STARTER
     if text in PUBLISHED:
         return text, fetch_published(text)
-    plugins = _plugins()
-    if text in plugins:
+    if text in plug_ins("datasets"):
         try:
-            return text, Path(plugins[text]())
+            return text, Path(load_plug_in("datasets", text)())
         except Exception as error:  # it is somebody else's code
             raise DataError(f"data plug-in '{text}' failed: {error}") from error
     try:
@@ -42,7 +40,7 @@ def find_data(data: str | Path) -> tuple[str, Path]:
         if path.is_dir():
             path = path / "data.json"
         if path.exists():
-            return _name_of(path), path.resolve()
+            return _name_of(path), Path(os.path.abspath(path))  # noqa: PTH100 - a link keeps its own name
     except (OSError, RuntimeError) as error:  # no such home, a name too long, no permission
         raise DataError(f"cannot read {text}: {getattr(error, 'strerror', None) or error}") from error
     if path.suffix == ".json" or "/" in text or "\\" in text:
@@ -74,14 +72,4 @@ def fetch_published(name: str) -> Path:
 
 def _name_of(path: Path) -> str:
     """`…/amemgym-v1.base/data.json` is called by its folder, any other file by itself."""
-    return path.resolve().parent.name if path.stem == "data" else path.stem
-
-
-def _plugins() -> dict[str, Callable[[], str | Path]]:
-    found: dict[str, Callable[[], str | Path]] = {}
-    for point in entry_points(group="amemgym.datasets"):
-        try:
-            found[point.name] = point.load()
-        except Exception as error:  # a broken plug-in must stop nothing else
-            warnings.warn(f"data plug-in '{point.name}' does not load: {error}", stacklevel=2)
-    return found
+    return Path(os.path.abspath(path)).parent.name if path.stem == "data" else path.stem  # noqa: PTH100

@@ -124,6 +124,8 @@ def _user_faults(user: Scenario) -> Iterator[_Finding]:
 def _time_faults(user: Scenario) -> Iterator[_Finding]:
     last_session = ("", "")
     last_end = last_start = ""
+    if user.start_time and user.periods and parse_time(user.start_time) > parse_time(user.periods[0].period_end):
+        yield "", f"start_time ({user.start_time}) is after the end of period 0", "warning"
     for p, period in enumerate(user.periods):
         start, end = period.period_start, period.period_end
         if start and parse_time(start) > parse_time(end):
@@ -132,7 +134,8 @@ def _time_faults(user: Scenario) -> Iterator[_Finding]:
             if last_start and parse_time(start) < parse_time(last_start):
                 yield f"period {p}", f"time goes backwards: it starts at {start}, the period before at {last_start}"
             last_start = start
-        if last_end and parse_time(end) < parse_time(last_end):
+        backwards = bool(last_end) and parse_time(end) < parse_time(last_end)
+        if backwards:
             yield f"period {p}", f"time goes backwards: it ends at {end}, the period before at {last_end}"
         exam, last_end = last_end, end
         for s, session in enumerate(period.sessions):
@@ -144,6 +147,8 @@ def _time_faults(user: Scenario) -> Iterator[_Finding]:
                 )
             elif exam and session.time < parse_time(exam):
                 yield place, f"time goes backwards: {session.session_time}, but the period before ended at {exam}"
+            if not backwards and session.time.date() > parse_time(end).date():
+                yield place, f"it is at {session.session_time}, after its period's end ({end})", "warning"
             last_session = (place, session.session_time)
             if not session.query.strip():
                 yield place, "'query' is empty, so the user says nothing"

@@ -34,17 +34,17 @@ def summarise(
     for result in upper_bounds:
         bounds[result.model] |= _lookup(result)
     by_agent = {agent["name"]: [e for e in episodes if e.agent == agent["name"]] for agent in agents}
-    run_model = compared["model"]["model"]
-    first = bounds.get(run_model) or (next(iter(bounds.values())) if len(bounds) == 1 else {})
-    played = _all_cells(by_agent.values(), first)
+    wanted = manifest["upper_bound"]
+    played = _all_cells(by_agent.values(), bounds.get(wanted["run"], {}))
     bound = upper_bound_accuracy(played)
     return {
         "amemgym": compared["amemgym"],
         "protocol": {"name": compared["protocol"]["name"], "version": compared["protocol"]["version"]},
         "first_score": compared["protocol"]["first_score"],
+        "finished": _is_finished(manifest, episodes, upper_bounds),
         "fingerprint": manifest["fingerprint"],
         "data": {name: manifest["data"][name] for name in ("name", "sha256", "users", "questions", "exams")},
-        "model": run_model,
+        "model": compared["model"]["model"],
         "user_model": compared["user_model"]["model"],
         "seed": compared["seed"],
         "trials": compared["trials"],
@@ -53,19 +53,21 @@ def summarise(
         "upper_bound_n": bound.n,
         "upper_bound_interval": _pair(bound.interval),
         "why_no_interval": ONE_USER if manifest["data"]["users"] == 1 else None,
-        "agents": {agent["name"]: _agent(agent, by_agent[agent["name"]], bounds, first, manifest) for agent in agents},
+        "agents": {
+            agent["name"]: _agent(agent, by_agent[agent["name"]], bounds.get(_bound_of(agent, wanted), {}), manifest)
+            for agent in agents
+        },
     }
 
 
 def _agent(
     agent: Mapping[str, Any],
     episodes: Sequence[EpisodeResult],
-    bounds: Mapping[str, Bounds],
-    first: Bounds,
+    bounds: Bounds,
     manifest: Mapping[str, Any],
 ) -> dict[str, Any]:
     own = (agent.get("model") or {}).get("model")
-    cells = cells_of(episodes, bounds.get(own, first) if own else first)
+    cells = cells_of(episodes, bounds)
     overall = accuracy(cells)
     score = memory_score(cells)
     periods = by_period(cells)
@@ -84,6 +86,7 @@ def _agent(
             "mean_of_ratios": score.mean_of_ratios,
             "why_undefined": score.why_undefined,
             "n": score.n,
+            # of the ratio of means
             "interval": _pair(score.interval),
         },
         "by_period": [mean.value for mean in periods],
@@ -98,9 +101,27 @@ def _agent(
         "user_calls": _count(episodes, ("user",), "calls"),
         "unreadable": _unreadable(episodes),
         "dropped_messages": sum(episode.dropped for episode in episodes),
+        "exams_cut_short": sum(exam.dropped > 0 for exam in exams),
         "episodes": {"finished": len(episodes), "planned": planned},
         "model": own or (None if agent.get("reference") else manifest["compared"]["model"]["model"]),
         "reference": bool(agent.get("reference")),
+    }
+
+
+def _bound_of(agent: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
+    """The name of the upper bound an agent's memory score is made with; "" where none is wanted."""
+    return wanted["agents"].get(agent["name"]) or wanted["run"] or ""
+
+
+def _is_finished(
+    manifest: Mapping[str, Any], episodes: Sequence[EpisodeResult], upper_bounds: Sequence[UpperBoundResult]
+) -> bool:
+    """Whether every episode and every upper bound that the run wants is there."""
+    compared, wanted, users = manifest["compared"], manifest["upper_bound"], manifest["data"]["users"]
+    names = {name for name in (wanted["run"], *wanted["agents"].values()) if name}
+    bounds = {(result.model, result.user) for result in upper_bounds}
+    return len(episodes) == users * compared["trials"] * len(compared["agents"]) and bounds >= {
+        (name, user) for name in names for user in range(users)
     }
 
 

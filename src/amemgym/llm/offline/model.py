@@ -55,6 +55,8 @@ _FOLLOW_UPS = (
     "All right. Are there common mistakes I should steer clear of?",
     "That is useful. Can you say a little more about the second idea?",
 )
+#: a user may write such a tag; in a reply it would mean reasoning
+_THINKING = re.compile(r"<(?=\s*/?\s*(?:think|thinking|reasoning)\s*>)", re.IGNORECASE)
 _TIME = re.compile(r"^\s*\[Current Time:[^\]]*\]\s*")
 _MEMORY_OF_ASSISTANT = re.compile(r"^(\[[^\]]*\]\s*)?assistant:", re.IGNORECASE)
 _MEMORY_HEAD = re.compile(r"^(\[\d{4}-\d\d-\d\d\]\s*)?(user:\s*)?(\[Current Time:[^\]]*\]\s*)?", re.IGNORECASE)
@@ -145,7 +147,7 @@ class OfflineModel:
             if len(lines) and float(nearness.max()) >= SAME_TOPIC:
                 del lines[int(np.argmax(nearness))]
             lines.append(fact)
-        return "\n".join(lines[-RECORD_LINES:]) or "(nothing known yet)"
+        return _THINKING.sub("‹", "\n".join(lines[-RECORD_LINES:])) or "(nothing known yet)"
 
 
 def _facts(conversation: Iterable[Message]) -> list[str]:

@@ -1,0 +1,25 @@
+"""Doing things side by side: when one fails, the others are ended before the failure is passed on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Iterable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+async def side_by_side(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """The results in order. Raises the first failure itself, once nothing is under way any more."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one) for one in work]
+    except BaseExceptionGroup as failures:
+        raise first_failure(failures) from failures
+    return [task.result() for task in tasks]
+
+
+def first_failure(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The first failure in a group of groups."""
+    first = group.exceptions[0]
+    return first_failure(first) if isinstance(first, BaseExceptionGroup) else first
