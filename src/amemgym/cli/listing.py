@@ -6,10 +6,10 @@ from enum import StrEnum
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from amemgym.agents import agent_names
+from amemgym.cli.console import Output
 from amemgym.llm import model_names
 from amemgym.memory import memory_names
 from amemgym.scenario import data_names
@@ -36,7 +36,7 @@ def list_command(kind: Annotated[Kind, typer.Argument(help="what to list")]) -> 
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     for name, text in _NAMES[kind]().items():
         table.add_row(name, text)
-    console = Console(highlight=False, markup=False)
+    console = Output(highlight=False, markup=False)
     console.print(table)
     if _HINTS[kind]:
         console.print(_HINTS[kind])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from io import TextIOWrapper
 from typing import Any
 
@@ -30,11 +31,15 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-app.command("run")(run_command)
-app.command("resume")(resume_command)
-app.command("score")(score_command)
-app.command("validate")(validate_command)
-app.command("list")(list_command)
+COMMANDS: dict[str, Callable[..., None]] = {
+    "run": run_command,
+    "resume": resume_command,
+    "score": score_command,
+    "validate": validate_command,
+    "list": list_command,
+}
+for _name, _command in COMMANDS.items():
+    app.command(_name)(_command)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -58,15 +63,19 @@ def _run(arguments: list[str]) -> int:
     except typer.Abort:
         return _say("interrupted", Interrupted.exit_code)
     except _ClickException as error:
-        return _say(
-            f"{error.format_message().rstrip('.')} (see: amemgym {arguments[0] if arguments else ''} --help)", 2
-        )
+        command = f"amemgym {arguments[0]}" if arguments[0] in COMMANDS else "amemgym"
+        sentence = " ".join(error.format_message().split()).rstrip(".")
+        return _say(f"{sentence} (see: {command} --help)", 2)
     except KeyboardInterrupt:
         return _say("interrupted", Interrupted.exit_code)
     except BrokenPipeError:
         # whoever read our output has gone; do not complain on the way out
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        # what the run writes has sentences of its own; this is the table on its way to a full disk, or the like
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _say(f"the output cannot be written: {error.strerror or error}", 1)
 
 
 def _say(sentence: str, code: int) -> int:

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 import typer
 from pydantic import SecretStr
-from rich.console import Console
 
 from amemgym import api
+from amemgym.cli.console import Output
 from amemgym.cli.progress import ProgressBars
 from amemgym.errors import RunFailed
 from amemgym.evaluate import RunSpec, make_spec, read_config
@@ -78,7 +78,7 @@ def run_command(
 
 def show(report: api.RunReport) -> None:
     """Print the table and where everything is."""
-    console = Console()
+    console = Output()
     print_scores(console, report.scores, report.seconds)
     console.print(f"  written to {report.directory}", markup=False, highlight=False, soft_wrap=True)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from amemgym.cli.console import Output
 from amemgym.scenario import find_data, read_dataset
 
 
@@ -16,7 +16,7 @@ def validate_command(
     """Check a data set. Ends with 0 only if it can be run; users, periods, sessions and questions count from 0."""
     name, path = find_data(data)
     dataset, faults = read_dataset(path, name)
-    console = Console(highlight=False, soft_wrap=True)
+    console = Output(highlight=False, soft_wrap=True)
     for fault in faults:
         console.print(f"{fault.severity}: {fault}", markup=False)
     errors = sum(fault.is_error for fault in faults)

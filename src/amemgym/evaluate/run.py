@@ -83,7 +83,7 @@ class Run:
         self._doors: dict[ModelSettings, Door] = {}
         self._providers: list[Provider] = []
         self._outcome = RunOutcome()
-        self._replies_at_failure: int | None = None
+        self._unanswered = 0
 
     async def play(self) -> RunOutcome:
         """Play everything that is not finished. Raises StorageError; model errors are in the outcome."""
@@ -145,24 +145,23 @@ class Run:
 
     async def _guarded(self, job: Callable[[], Awaitable[None]], name: str) -> None:
         """Do a job; what ends it alone is noted, what would end every other one too is raised."""
+        replies = self._replies
         try:
             await job()
         except (FatalModelError, StorageError, UsageError, RunDirectoryError):
             raise
+        except EndpointUnavailable as error:
+            # nobody got an answer since this job began: once may be bad luck, twice in a row is an outage
+            self._unanswered = self._unanswered + 1 if self._replies == replies else 0
+            if self._unanswered == 2:
+                raise
+            self._outcome.failures.append(f"{name}: {error}")
         except AgentFailed as error:
             self._outcome.failures.append(str(error))
         except AMemGymError as error:
             self._outcome.failures.append(f"{name}: {error}")
-            if isinstance(error, EndpointUnavailable):
-                self._notice_outage()
         except Exception as error:  # code from elsewhere: a memory's, a plug-in's
             self._outcome.failures.append(f"{name}: its code raised {raised(error)}")
-
-    def _notice_outage(self) -> None:
-        """Raise where two jobs in a row got no answer and nobody else got one between them."""
-        if self._replies_at_failure == self._replies:
-            raise EndpointUnavailable(self._outcome.failures.pop())
-        self._replies_at_failure = self._replies
 
     @property
     def _replies(self) -> int:

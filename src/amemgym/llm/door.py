@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 
 import tenacity
 
-from amemgym.errors import REQUEST_ERRORS, ContentFiltered, EndpointUnavailable, ModelError, NoContent
+from amemgym.errors import REQUEST_ERRORS, ContentFiltered, EndpointUnavailable, ModelError, NoContent, NotAnEndpoint
 from amemgym.llm.journal import Address, Entry, Journal
 from amemgym.llm.place import Place, here
 from amemgym.llm.provider import Completion, Provider, Request, Usage
@@ -91,6 +91,8 @@ class Door:
         self.watcher = watcher or Watcher()
         #: replies the model gave (not those taken from a journal)
         self.replies = 0
+        #: whether it ever gave a reply with text, in this run or in what was resumed
+        self.answered = False
         self._said: set[str] = set()
         self._slots = slots
         self._attempts = attempts
@@ -190,6 +192,7 @@ class Model:
             self._door.say_once(str(error))
             count.statuses[Status.EMPTY] += 1
             return Answer(None, Status.EMPTY, "")
+        self._door.answered = True
         self._door.watcher.called(completion.usage, replayed)
         count.input += completion.usage.input
         count.output += completion.usage.output
@@ -203,6 +206,8 @@ class Model:
         try:
             entry = Entry(_whole(await self._door.complete(request)))
         except tuple(REQUEST_ERRORS.values()) as error:
+            if isinstance(error, NoContent) and not self._door.answered:
+                raise NotAnEndpoint(str(error)) from error  # one that never says anything is of no use
             # the same request would end so again; but a conversation that a filter stopped may be tried again
             if isinstance(error, ContentFiltered) and not place.is_exam:
                 raise

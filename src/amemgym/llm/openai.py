@@ -166,8 +166,9 @@ class OpenAIModel:
         text = f"{code} {message}"
         said = f"{self._where} says {status}: {_quoted(message)}"
         if status in (401, 403) and not _FILTER.search(text):
-            key = f"the key in {self._key_name}" if self._has_key else f"no key was given; set {self._key_name} and"
-            raise AuthenticationFailed(f"{said} Check {key} (and that it may use {self._name}).") from error
+            where = f"Check the key in {self._key_name}, and that it may use {self._name}."
+            where = where if self._has_key else f"No key was given: set {self._key_name}."
+            raise AuthenticationFailed(f"{said} {where}") from error
         limited = "rate_limit" in code or retry_after is not None  # then it passes, whatever the text links to
         if status == 402 or (status == 429 and "insufficient_quota" in code):
             raise QuotaExhausted(f"{said} The account's quota is used up; add to it, then resume.") from error

@@ -1,0 +1,117 @@
+"""What the tests of the command line share: data that no one else edits, a finished run, and an endpoint."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import ssl
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from amemgym import secrets
+from amemgym.scenario import find_data
+from tests.cli.data import users, write
+from tests.cli.helpers import Ended, against, amemgym, answer, environment, succeeded
+from tests.cli.warm import warm
+from tests.support.mock_openai import MockOpenAI, Request
+
+#: agents with and without a memory that a model writes, and two that cost nothing
+AGENTS = "native,awe,uniform,oracle"
+
+
+#: each client reads the certificates anew, which takes longer than all its calls
+default_context = cache(ssl.create_default_context)
+
+
+@pytest.fixture(autouse=True)
+def _bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Each test stands in an empty folder, without keys, and knows no key from another test."""
+    clean = environment()
+    for name in set(os.environ) - set(clean):
+        monkeypatch.delenv(name)
+    for name, value in clean.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(secrets, "_known", set())
+    monkeypatch.setattr(ssl, "create_default_context", default_context)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def starter(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The starter data as it is now, so that no edit of it falls into the middle of a test."""
+    copy = tmp_path_factory.mktemp("data") / "starter.json"
+    shutil.copyfile(find_data("starter")[1], copy)
+    return copy
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small data set."""
+    return write(tmp_path_factory.mktemp("data") / "small.json", users())
+
+
+@dataclass(frozen=True)
+class Whole:
+    """An unbroken run with the offline model."""
+
+    directory: Path
+    data: Path
+    printed: Ended
+
+    @property
+    def arguments(self) -> list[str | Path]:
+        """The same run again, but for where it is written."""
+        return ["run", "--data", self.data, "--agents", AGENTS]
+
+    def copy(self, to: Path) -> Path:
+        """The run directory again, to do harm to."""
+        return Path(shutil.copytree(self.directory, to))
+
+
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory: pytest.TempPathFactory, small: Path) -> Whole:
+    """An unbroken offline run of the small data."""
+    directory = tmp_path_factory.mktemp("whole") / "run"
+    printed = succeeded(amemgym("run", "--data", small, "--agents", AGENTS, "--out", directory))
+    return Whole(directory, small, printed)
+
+
+@dataclass
+class Endpoint:
+    """The mock endpoint, and an unbroken run against it."""
+
+    server: MockOpenAI
+    directory: Path
+    data: Path
+    requests: list[Request]
+    printed: Ended
+
+    @property
+    def arguments(self) -> list[str | Path]:
+        """The same run again, but for where it is written."""
+        return against(self.server, self.data, "--agents", AGENTS)
+
+    def since(self, arrived: int) -> list[Request]:
+        """The requests after the first `arrived`."""
+        return self.server.requests[arrived:]
+
+
+@pytest.fixture(scope="session")
+def _endpoint(tmp_path_factory: pytest.TempPathFactory, small: Path) -> Iterator[Endpoint]:
+    directory = tmp_path_factory.mktemp("endpoint") / "run"
+    with MockOpenAI(answer, delay=0.02) as server:
+        printed = succeeded(warm(*against(server, small, "--agents", AGENTS), "--out", directory))
+        yield Endpoint(server, directory, small, list(server.requests), printed)
+
+
+@pytest.fixture
+def endpoint(_endpoint: Endpoint) -> Iterator[Endpoint]:
+    """The endpoint as it was at first: whatever a test made of it is undone."""
+    server = _endpoint.server
+    server.responder, server.delay = answer, 0.0
+    yield _endpoint
+    server.responder, server.delay = answer, 0.0
