@@ -187,7 +187,7 @@ def test_what_passes_later_is_a_reply(name: str) -> None:
 
 
 def test_a_401_without_a_key_says_that_none_was_given() -> None:
-    assert "no key was given; set OPENAI_API_KEY" in str(ask(error(401, "Who are you?")).error)
+    assert "No key was given: set OPENAI_API_KEY" in str(ask(error(401, "Who are you?")).error)
 
 
 def test_a_long_reason_is_cut() -> None:
