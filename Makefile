@@ -24,6 +24,7 @@ lint: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/endpoint.py
+	$(BIN)/python benchmarks/parser.py
 
 $(VENV)/bin/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; install it, or give its path: make PYTHON=..."; exit 1; }

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from anyio.from_thread import start_blocking_portal
 from pydantic import SecretStr
 
 from amemgym.agents import AgentSpec, agent_of_class
@@ -74,6 +74,9 @@ def run(
     classes: dict[str, type[Memory]] = {}
     if agents is not None:
         listed = agents.split(",") if isinstance(agents, str) else agents
+        for agent in listed:
+            if not isinstance(agent, str | type):
+                raise UsageError(f"agent {agent!r} is neither a name nor a class; give the class, not an instance")
         classes = {agent.__name__: agent for agent in listed if isinstance(agent, type)}
         given["agents"] = tuple(agent.__name__ if isinstance(agent, type) else agent.strip() for agent in listed)
     report = run_spec(make_spec(given), out=out, watcher=watcher, classes=classes)
@@ -104,9 +107,9 @@ def run_spec(
     directory = RunDirectory(out or spec.out or default_directory(manifest))
     with directory.lock():
         manifest = directory.claim(manifest, resuming)
-        outcome = _wait_for(Run(spec, dataset, agents, model, user_model, rules, directory, watcher).play())
+        outcome = _wait_for(Run(spec, dataset, agents, model, user_model, rules, directory, watcher).play)
         report = _report(manifest, outcome, directory)
-        if isinstance(outcome.stopped, AMemGymError):
+        if isinstance(outcome.stopped, AMemGymError) and not isinstance(outcome.stopped, UsageError):
             outcome.stopped.args = (continue_with(str(outcome.stopped), directory.path),)
         if outcome.stopped is not None:
             raise outcome.stopped
@@ -168,41 +171,20 @@ def _report(manifest: dict[str, Any], outcome: RunOutcome, directory: RunDirecto
     return RunReport(scores, directory.path, tuple(outcome.failures), seconds)
 
 
-def _wait_for(work: Coroutine[Any, Any, T]) -> T:
+def _wait_for(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Run a coroutine to its end, also where the caller is inside an event loop (a notebook)."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(work)
-    results: list[T] = []
-    errors: list[BaseException] = []
-    playing: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = []
-
-    async def noted() -> T:
-        task = asyncio.current_task()
-        assert task is not None
-        playing.append((asyncio.get_running_loop(), task))
-        return await work
-
-    def target() -> None:
+        return asyncio.run(work())
+    with start_blocking_portal() as portal:  # whose end waits for what it started
+        future = portal.start_task_soon(work)
         try:
-            results.append(asyncio.run(noted()))
-        except BaseException as error:
-            errors.append(error)
-
-    thread = threading.Thread(target=target)
-    thread.start()
-    try:
-        thread.join()
-    except BaseException:
-        # interrupted: the run must have ended before its directory is let go
-        for loop, task in playing:
-            loop.call_soon_threadsafe(task.cancel)
-        thread.join()
-        raise
-    if errors:
-        raise errors[0]
-    return results[0]
+            result: T = future.result()
+            return result
+        except BaseException:
+            future.cancel()
+            raise
 
 
 def continue_with(sentence: str, directory: Path) -> str:

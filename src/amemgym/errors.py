@@ -1,7 +1,8 @@
 """Every error a user can meet, as a flat list of named classes.
 
 Each message names the thing, the place and the way out. `exit_code` is what the command line ends with: 2 where the
-call or the data is wrong, 1 where a run could not go on. Whatever was finished before an error stays on disk.
+call or the data is wrong, 1 where a run could not go on, 130 where it was interrupted. Whatever was finished before
+an error stays on disk.
 """
 
 from __future__ import annotations
@@ -70,7 +71,6 @@ class ModelError(AMemGymError):
     """A call to a model ended without a usable reply."""
 
     #: kept in the journal under this name where the same request would end the same way again
-    kind = "model_error"
 
 
 class FatalModelError(ModelError):
@@ -80,31 +80,21 @@ class FatalModelError(ModelError):
 class AuthenticationFailed(FatalModelError):
     """401 or 403."""
 
-    kind = "authentication"
-
 
 class QuotaExhausted(FatalModelError):
     """The account's money or quota is used up."""
-
-    kind = "quota"
 
 
 class BadRequest(FatalModelError):
     """The endpoint refuses the request for a reason that no retry mends (an unknown model, a wrong path)."""
 
-    kind = "bad_request"
-
 
 class NotAnEndpoint(FatalModelError):
     """The address answers, but not with chat completions."""
 
-    kind = "not_an_endpoint"
-
 
 class RequestRefused(ModelError):
     """The endpoint answered other requests, but refuses this one; its episode ends, the others go on."""
-
-    kind = "refused"
 
 
 class EndpointUnavailable(ModelError):
@@ -112,8 +102,6 @@ class EndpointUnavailable(ModelError):
 
     `retry_after` is the wait in seconds that the endpoint asked for, if it did.
     """
-
-    kind = "unavailable"
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
@@ -123,20 +111,19 @@ class EndpointUnavailable(ModelError):
 class ContextOverflow(ModelError):
     """The request is longer than the model's context."""
 
-    kind = "context_overflow"
-
 
 class ContentFiltered(ModelError):
     """The provider's filter stopped the request or the reply."""
 
-    kind = "content_filter"
-
 
 class NoContent(ModelError):
-    """The model answered without any text."""
+    """The model answered without any text; `usage` is what that cost, and `finish` why it stopped."""
 
-    kind = "no_content"
+    def __init__(self, message: str, usage: object = None, finish: str = "") -> None:
+        super().__init__(message)
+        self.usage = usage
+        self.finish = finish
 
 
-#: errors that belong to one request and are kept in the journal as its outcome
-REQUEST_ERRORS: dict[str, type[ModelError]] = {e.kind: e for e in (ContextOverflow, ContentFiltered, NoContent)}
+#: errors that belong to one request and are kept in the journal as its outcome, by the name they have there
+REQUEST_ERRORS: dict[str, type[ModelError]] = {"context_overflow": ContextOverflow, "content_filter": ContentFiltered}

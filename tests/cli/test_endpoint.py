@@ -98,9 +98,9 @@ def test_calls_and_tokens_are_counted(endpoint: Endpoint) -> None:
     assert value["model"] == "openai:mock-model"
 
 
-@pytest.mark.parametrize("concurrency", [1, 4])
-def test_as_many_calls_at_once_as_allowed(concurrency: int, small: Path) -> None:
-    with MockOpenAI(answer, delay=0.03) as server:
+@pytest.mark.parametrize(("concurrency", "delay"), [(1, 0.01), (4, 0.2)])
+def test_as_many_calls_at_once_as_allowed(concurrency: int, delay: float, small: Path) -> None:
+    with MockOpenAI(answer, delay=delay) as server:
         succeeded(
             inside(*against(server, small, "--agents", "native", "--periods", "1", "--concurrency", str(concurrency)))
         )
@@ -338,14 +338,16 @@ def test_endpoints_that_fail_as_processes(small: Path) -> None:
     """Also the words of other packages are not seen: one sentence, and nothing else."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         closed = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
-    common = ["run", "--data", small, "--agents", "native,oracle", *MODEL, "--attempts", "1", "--timeout", "0.3"]
+    common = ["run", "--data", small, "--agents", "native,oracle", *MODEL, "--attempts", "1", "--base-url"]
     with MockOpenAI(sequence(then=Response(hang=True))) as hangs:
-        cases = [(closed, "cannot be reached"), (hangs.base_url, "did not answer")]
-        ended = [play(*common, "--base-url", url) for play, (url, _) in zip((amemgym, warm), cases, strict=True)]
-    for (url, what), each in zip(cases, ended, strict=True):
-        said = sentence(each, 1)
-        assert url in said and what in said
-        assert each.out == ""
+        for play, url, patience, what in (
+            (amemgym, closed, "60", "cannot be reached"),
+            (warm, hangs.base_url, "0.3", "did not answer"),
+        ):
+            ended = play(*common, url, "--timeout", patience)
+            said = sentence(ended, 1)
+            assert url in said and what in said
+            assert ended.out == ""
 
 
 def test_broken_signs_in_a_reply_stop_nothing(small: Path, tmp_path: Path) -> None:

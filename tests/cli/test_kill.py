@@ -233,7 +233,8 @@ class Interrupted:
         assert before <= journaled(self.directory) and new <= now_asked
         assert (now_asked - new).total() <= CONCURRENCY, "only what was in flight is lost"
         check_whole_or_absent(self.directory)
-        return ended
+        # where the signal came after all was written, it interrupted nothing
+        return None if (self.directory / "scores.json").exists() else ended
 
     def finish(self) -> None:
         """Resume to the end, asking for exactly what is missing."""
@@ -269,15 +270,22 @@ def test_interrupted_with_calls_in_flight(number: int, signals: int, endpoint: E
     assert landed == signals
 
 
+#: how often a signal is sent again that came too late, because this process was not let run in time
+TRIES = 20
+
+
 def test_ctrl_c_in_an_offline_run(unbroken: Unbroken, tmp_path: Path) -> None:
-    directory = tmp_path / "run"
-    process = WarmProcess(*unbroken.arguments, "--out", directory)
-    wait_for(process, lambda: written(directory) > unbroken.size / 3)
-    ended = signalled(process, signal.SIGINT)
-    assert ended is not None, "it ends long after"
+    for attempt in range(TRIES):
+        directory = tmp_path / str(attempt)
+        process = WarmProcess(*unbroken.arguments, "--out", directory)
+        wait_for(process, lambda directory=directory: written(directory) > unbroken.size / 3)
+        ended = signalled(process, signal.SIGINT)
+        if ended is not None and not (directory / "scores.json").exists():
+            break
+    else:
+        raise AssertionError("no signal came in time")
     said = sentence(ended, 130)
     assert "interrupted" in said and "kept" in said
-    assert not (directory / "scores.json").exists()
     succeeded(warm("resume", directory))
     assert scores(directory) == unbroken.scores
 
@@ -285,9 +293,14 @@ def test_ctrl_c_in_an_offline_run(unbroken: Unbroken, tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="this system does not show what a process has loaded")
 def test_ctrl_c_while_it_starts_up(unbroken: Unbroken, tmp_path: Path) -> None:
     """From the moment this package begins to load its own."""
-    process = ColdProcess(*unbroken.arguments, "--out", tmp_path / "run")
-    maps = Path(f"/proc/{process.pid}/maps")
-    wait_for(process, lambda: b"pydantic_core" in maps.read_bytes())
-    ended = signalled(process, signal.SIGINT)
-    assert ended is not None and not (tmp_path / "run").exists()
+    for attempt in range(TRIES):
+        directory = tmp_path / str(attempt)
+        process = ColdProcess(*unbroken.arguments, "--out", directory)
+        maps = Path(f"/proc/{process.pid}/maps")
+        wait_for(process, lambda maps=maps: b"pydantic_core" in maps.read_bytes())
+        ended = signalled(process, signal.SIGINT)
+        if ended is not None and not directory.exists():
+            break
+    else:
+        raise AssertionError("no signal came in time")
     assert "interrupted" in sentence(ended, 130)

@@ -509,8 +509,12 @@ def test_reasoning_in_tags_is_not_parsed_as_an_answer() -> None:
     assert question().parse(outcome.text).status == Status.EMPTY
 
 
-def test_an_empty_reply_is_a_reply() -> None:
-    assert ask(ok("")).text == ""
+def test_an_empty_reply_is_no_content() -> None:
+    """A model that spent all its tokens on reasoning sends one or the other; both cost the same."""
+    for empty in (ok("", usage={"prompt_tokens": 7, "completion_tokens": 3}), none_content()):
+        outcome = ask(empty)
+        assert isinstance(outcome.error, NoContent)
+        assert isinstance(outcome.error.usage, Usage) and outcome.error.usage.input > 0
 
 
 @pytest.mark.parametrize(

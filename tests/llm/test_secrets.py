@@ -150,7 +150,7 @@ def write_all_down(folder: Path, responder: Callable[[Request], Response], setti
                 with at(place, labels=labels):
                     seen.append(str(await asked.ask(task)))
             except ModelError as failure:
-                seen.append(f"{failure} {failure.kind} {failure!r}")
+                seen.append(f"{failure} {type(failure).__name__} {failure!r}")
         line.journal.close()
         await model.aclose()
 

@@ -43,9 +43,14 @@ def test_nothing_is_cut_off(scores: dict[str, Any], width: int) -> None:
 def test_the_offline_model_is_named_for_what_it_is(scores: dict[str, Any]) -> None:
     flat = " ".join(printed(scores).split())
     assert "embedded stand-in" in flat
-    flat = " ".join(printed({**scores, "model": "openai:m", "user_model": "openai:u"}).split())
+    agents = {n: {**a, "model": a["model"] and "openai:m"} for n, a in scores["agents"].items()}
+    real = {**scores, "model": "openai:m", "user_model": "openai:u", "agents": agents}
+    flat = " ".join(printed(real).split())
     assert "embedded stand-in" not in flat
     assert "model: openai:m, simulated user: openai:u" in flat
+    flat = " ".join(printed({**real, "model": "offline"}).split())
+    assert "embedded stand-in" not in flat
+    assert "rag: its own model: openai:m" in flat
 
 
 def test_one_user_has_no_interval_and_the_table_says_why(tmp_path: Path) -> None:

@@ -57,10 +57,13 @@ class ConversationalAgent:
 
     async def reply(self, message: Message) -> Message:
         now = message.time or datetime.min
+        # what does not fit any more is written before it is asked for
+        self._make_room(estimate_tokens([message.content]))
+        await self._write_what_left_early(now)
         items = await self._recall(message.content, now)
         answer = await self._ask_within_context(
             lambda window: Reply(Context(_lines(items), (*window, message))),
-            extra=[*_lines(items), message.content],
+            beside=estimate_tokens([*_lines(items), message.content]),
         )
         await self._write_what_left_early(now)
         reply = Message("assistant", answer.value or NO_REPLY, now)
@@ -87,7 +90,7 @@ class ConversationalAgent:
             lambda window: ChooseOption(
                 question.query, question.options, Context(_lines(items), tuple(window)), question.now
             ),
-            extra=[*_lines(items), question.query, *question.options],
+            beside=estimate_tokens([*_lines(items), question.query, *question.options]),
         )
         return ExamReply(answer.value, answer.status, answer.text, items, self.dropped)
 
@@ -110,11 +113,9 @@ class ConversationalAgent:
             await write_to(self._memory, early, now)
             self.dropped -= len(early)
 
-    async def _ask_within_context(self, task: Callable[[list[Message]], Task[T]], extra: list[str]) -> Answer[T]:
+    async def _ask_within_context(self, task: Callable[[list[Message]], Task[T]], beside: int) -> Answer[T]:
         """Ask with as much of the window as fits; what does not fit leaves it, oldest turns first."""
-        room = self._habits.context_tokens - RESERVED_TOKENS - estimate_tokens(extra)
-        while self._window and estimate_tokens(message.content for message in self._window) > room:
-            self._drop(2)
+        self._make_room(beside)
         while True:
             try:
                 return await self._model.ask(task(self._window))
@@ -123,6 +124,12 @@ class ConversationalAgent:
                     raise
                 # the estimate was too low: make clear room at once, so that not every call overflows first
                 self._drop(max(2, len(self._window) // 4 // 2 * 2))
+
+    def _make_room(self, beside: int) -> None:
+        """Let the oldest turns leave the window until it fits beside so many tokens, by estimate."""
+        room = self._habits.context_tokens - RESERVED_TOKENS - beside
+        while self._window and estimate_tokens(message.content for message in self._window) > room:
+            self._drop(2)
 
     def _drop(self, messages: int) -> None:
         self._early += self._window[:messages]

@@ -14,7 +14,7 @@ from amemgym.agents.conversational import Habits
 from amemgym.agents.reference import is_reference, reference_names
 from amemgym.errors import UnknownName, UsageError
 from amemgym.llm import ModelSettings, describe_model
-from amemgym.memory import Memory, find_memory, fingerprint, import_memory
+from amemgym.memory import Memory, checked_memory, find_memory, fingerprint, import_memory
 from amemgym.plugins import plug_in_version, plug_ins
 
 DEFAULT_HABITS = Habits()
@@ -27,7 +27,7 @@ ASSISTANTS = {
     "awi": ("in-context", "AWI: a model rewrites one record; the whole record is read"),
     "awi-schema": ("in-context", "AWI told the names of the state variables (ablation)"),
 }
-#: names of v1 configurations and of older runs
+#: names that v1 configurations use
 ALIASES = {"awi-hack": "awi-schema"}
 _NUMBERED = re.compile(r"(?P<name>.+?)-(?P<freq>\d{1,4})-(?P<n_s>\d{1,4})(?:-(?P<topk>\d{1,4}))?")
 
@@ -36,8 +36,8 @@ _NUMBERED = re.compile(r"(?P<name>.+?)-(?P<freq>\d{1,4})-(?P<n_s>\d{1,4})(?:-(?P
 class AgentSpec:
     """One agent of a run.
 
-    `memory` names a registered memory or a class to import; it is "" for reference agents. `memory_class` is set where
-    the class itself was handed over. `model` is set where the agent has a model of its own.
+    `memory` names a registered memory or where its class was imported from; it is "" for reference agents.
+    `memory_class` is set where it is no registered one. `model` is set where the agent has a model of its own.
     """
 
     name: str
@@ -55,7 +55,7 @@ class AgentSpec:
         """The memory class. Raises UnknownName or UsageError."""
         if self.memory_class is not None:
             return self.memory_class
-        return import_memory(self.memory) if ":" in self.memory else find_memory(self.memory)
+        return find_memory(self.memory)
 
     def described(self) -> dict[str, Any]:
         """What tells this agent from another, for the manifest and the fingerprint."""
@@ -71,7 +71,7 @@ class AgentSpec:
             "context_tokens": self.habits.context_tokens,
             "told_variables": self.told_variables,
         }
-        if self.memory_class is not None or ":" in self.memory:
+        if self.memory_class is not None:
             described["memory_source"] = fingerprint(self.memory_type())
         elif self.memory in plug_ins("memories"):
             described["memory_version"] = plug_in_version("memories", self.memory)
@@ -103,7 +103,7 @@ def parse_agent(name: str, context_tokens: int = 128_000) -> AgentSpec:
         hint = "A name may end in -freq-n_s-topk, as in awe-2-4-30; your own memory is file.py:Class."
         raise UnknownName("agent", name, agent_names(), hint)
     if base == "native":
-        if habits.freq != Habits.freq or base != name:
+        if base != name:
             raise UsageError(f"agent '{name}': native has no memory to write, so no freq, n_s or topk")
         return AgentSpec(name, "none", replace(habits, freq=None))
     memory = ASSISTANTS[base][0] if base in ASSISTANTS else base
@@ -111,16 +111,15 @@ def parse_agent(name: str, context_tokens: int = 128_000) -> AgentSpec:
 
 
 def agent_of_class(cls: type[Memory], context_tokens: int = 128_000) -> AgentSpec:
-    """An agent with a memory class of your own, named after the class."""
+    """An agent with a memory class of your own, named after the class. Raises UsageError where it is no memory."""
+    checked_memory(cls, getattr(cls, "__name__", repr(cls)))
     return AgentSpec(cls.__name__, cls.__name__, Habits(context_tokens=context_tokens), memory_class=cls)
 
 
 def _of_reference(name: str, context_tokens: int) -> AgentSpec:
     """`file.py:Class` or `module:Class`, which may end in -freq-n_s-topk."""
     source, habits = _with_numbers(name, Habits(context_tokens=context_tokens))
-    spec = AgentSpec(name.rpartition(":")[2], source, habits)
-    spec.memory_type()
-    return spec
+    return AgentSpec(name.rpartition(":")[2], source, habits, memory_class=import_memory(source))
 
 
 def _is_assistant(name: str) -> bool:

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from amemgym import secrets
 from amemgym.agents.spec import ASSISTANTS, AgentSpec, parse_agent
 from amemgym.errors import UsageError
-from amemgym.llm import ModelSettings
+from amemgym.llm import ModelSettings, same_address
 
 TYPES = {"native": "native", "rag": "rag", "awe": "awe", "awi": "awi", "awi-hack": "awi-schema"}
 
@@ -36,7 +36,7 @@ class LLMConfig(BaseModel):
         """The model's settings, with the run's where the file is silent; None where it names no model."""
         if not self.llm_model:
             return None
-        elsewhere = self.base_url not in (None, run.address())
+        elsewhere = self.base_url is not None and not same_address(self.base_url, run.address())
         return replace(
             run,
             model=f"openai:{self.llm_model}",

@@ -73,9 +73,9 @@ def _run(arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        # what the run writes has sentences of its own; this is the table on its way to a full disk, or the like
+        # what a run writes has sentences of its own; this is the table on its way to a full disk, or the like
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _say(f"the output cannot be written: {error.strerror or error}", 1)
+        return _say(f"{error.filename or 'the output'}: {error.strerror or error}", 1)
 
 
 def _say(sentence: str, code: int) -> int:

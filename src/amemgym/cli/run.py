@@ -68,6 +68,8 @@ def run_command(
     if config is not None:
         settings, user_key, remarks = read_config(config)
     spec = make_spec({**settings, **flags}, "the settings")
+    if spec.user_base_url != settings.get("user_base_url"):
+        user_key = None  # the file's key is for the file's address
     with ProgressBars() as bars:
         for remark in remarks:
             bars.said(remark)

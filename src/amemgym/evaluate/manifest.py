@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -12,9 +13,9 @@ from amemgym.agents import AgentSpec
 from amemgym.env import Rules
 from amemgym.evaluate.rundir import FORMAT
 from amemgym.evaluate.spec import RunSpec
-from amemgym.evaluate.upperbound import bound_names
-from amemgym.llm import ModelSettings, describe_model, embedder_identity
-from amemgym.scenario import Dataset, data_names
+from amemgym.evaluate.upperbound import bound_names, description
+from amemgym.llm import USER_URL, ModelSettings, describe_model, embedder_identity
+from amemgym.scenario import Dataset, is_data_name
 from amemgym.tasks import prompts_for
 from amemgym.version import __version__
 
@@ -48,12 +49,13 @@ def make_manifest(
     }
     settings = spec.model_dump(mode="json", exclude={"out"})
     # to resume from another folder
-    settings["data"] = spec.data if spec.data in data_names() else str(Path(spec.data).expanduser().absolute())
+    settings["data"] = spec.data if is_data_name(spec.data) else str(Path(spec.data).expanduser().absolute())
     # and from another shell
     settings["base_url"] = model.resolved_url() or spec.base_url
-    settings["user_base_url"] = user_model.resolved_url() or spec.user_base_url
+    settings["user_base_url"] = spec.user_base_url or os.environ.get(USER_URL) or None
     settings["agents"] = [_resolved(name) for name in spec.agents]
-    names = bound_names(agents, model) if spec.upper_bound else {}
+    bounds = bound_names(agents, model) if spec.upper_bound else {}
+    names = {described: name for described, (name, _) in bounds.items()}
     return {
         "format": FORMAT,
         "fingerprint": files.sha256(files.canonical_json(compared).encode("utf-8")),
@@ -61,8 +63,8 @@ def make_manifest(
         "compared": compared,
         # whose upper bound counts: for the run as a whole, and for each agent
         "upper_bound": {
-            "run": names.get(model) or (next(iter(names.values())) if len(names) == 1 else None),
-            "agents": {agent.name: names.get(agent.model or model) for agent in agents},
+            "run": names.get(description(model)) or (next(iter(names.values())) if len(names) == 1 else None),
+            "agents": {agent.name: names.get(description(agent.model or model)) for agent in agents},
         },
         "settings": settings,
     }

@@ -146,6 +146,8 @@ def _blaming(seat: Seat, period: int) -> Iterator[None]:
     except AMemGymError:
         raise
     except Exception as error:
+        if isinstance(error, BaseExceptionGroup) and isinstance(first := first_failure(error), AMemGymError):
+            raise first from error  # a memory that asks side by side
         raise AgentFailed(
             f"agent '{seat.agent}', user {seat.user}, period {period}: its code raised {raised(error)}"
         ) from error

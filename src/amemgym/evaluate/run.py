@@ -29,10 +29,13 @@ from amemgym.evaluate.spec import RunSpec
 from amemgym.evaluate.together import first_failure
 from amemgym.evaluate.upperbound import bound_names, measure, variants_of
 from amemgym.evaluate.watch import RunWatcher
-from amemgym.llm import Door, Line, ModelSettings, Provider, embedder, open_model
+from amemgym.llm import Door, Line, ModelSettings, Provider, door_name, embedder, open_model
 from amemgym.memory import Tools
 from amemgym.scenario import Dataset, Scenario
 from amemgym.tasks import prompts_for
+
+#: so many jobs in a row without any reply are an outage, fewer may be a bad request
+OUTAGE = 3
 
 
 @dataclass
@@ -42,7 +45,7 @@ class RunOutcome:
     episodes: list[EpisodeResult] = field(default_factory=list)
     upper_bounds: list[UpperBoundResult] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
-    # no later call would pass: why the run stopped before its end
+    # why the run stopped before its end
     stopped: Exception | None = None
 
 
@@ -79,16 +82,18 @@ class Run:
         self._directory = directory
         self._watcher = watcher
         self._prompts = prompts_for(spec.language)
-        self._bounds = bound_names(agents, model) if spec.upper_bound else {}
-        self._doors: dict[ModelSettings, Door] = {}
+        self._bounds = list(bound_names(agents, model).values()) if spec.upper_bound else []
+        self._slots = asyncio.Semaphore(spec.concurrency)
+        self._doors: dict[tuple[str, str], Door] = {}
+        self._resumed = False
         self._providers: list[Provider] = []
         self._outcome = RunOutcome()
-        self._unanswered = 0
+        #: by door: the replies it had given when a job failed by it, and how many jobs failed since without another
+        self._failed: dict[tuple[str, str], tuple[int, int]] = {}
 
     async def play(self) -> RunOutcome:
-        """Play everything that is not finished. Raises StorageError; model errors are in the outcome."""
+        """Play everything that is not finished. What stopped it early, and what failed, is in the outcome."""
         self._announce()
-        self._slots = asyncio.Semaphore(self._spec.concurrency)
         episodes = asyncio.Semaphore(self._spec.concurrency)
 
         async def one(job: Callable[[], Awaitable[None]], name: str) -> None:
@@ -135,7 +140,7 @@ class Run:
         """Users first, so that finished users come early."""
         jobs: list[tuple[Callable[[], Awaitable[None]], str]] = []
         for user, scenario in enumerate(self._dataset):
-            for model, bound in self._bounds.items():
+            for bound, model in self._bounds:
                 jobs.append((self._upper_bound_job(model, bound, user, scenario), f"upper bound, user {user}"))
             for trial in range(self._spec.trials):
                 for agent in self._agents:
@@ -145,27 +150,26 @@ class Run:
 
     async def _guarded(self, job: Callable[[], Awaitable[None]], name: str) -> None:
         """Do a job; what ends it alone is noted, what would end every other one too is raised."""
-        replies = self._replies
         try:
             await job()
         except (FatalModelError, StorageError, UsageError, RunDirectoryError):
             raise
-        except EndpointUnavailable as error:
-            # nobody got an answer since this job began: once may be bad luck, twice in a row is an outage
-            self._unanswered = self._unanswered + 1 if self._replies == replies else 0
-            if self._unanswered == 2:
-                raise
-            self._outcome.failures.append(f"{name}: {error}")
         except AgentFailed as error:
             self._outcome.failures.append(str(error))
         except AMemGymError as error:
+            if isinstance(error, EndpointUnavailable) and self._is_outage():
+                raise
             self._outcome.failures.append(f"{name}: {error}")
         except Exception as error:  # code from elsewhere: a memory's, a plug-in's
             self._outcome.failures.append(f"{name}: its code raised {raised(error)}")
 
-    @property
-    def _replies(self) -> int:
-        return sum(door.replies for door in self._doors.values())
+    def _is_outage(self) -> bool:
+        """Whether a model failed so many jobs in a row and gave no reply between them."""
+        for name, door in self._doors.items():
+            if door.failing:
+                replies, jobs = self._failed.get(name, (door.replies, 0))
+                self._failed[name] = door.replies, jobs + 1 if replies == door.replies else 1
+        return any(jobs >= OUTAGE for _, jobs in self._failed.values())
 
     def _episode_job(
         self, agent: AgentSpec, user: int, scenario: Scenario, trial: int
@@ -175,6 +179,7 @@ class Run:
             if result is not None:
                 self._watcher.turned(sum(len(s) // 2 for p in result.conversation for s in p))
                 self._watcher.examined(len(result.exams))
+                self._had_replies()
             else:
                 result = await self._play(agent, user, scenario, trial)
                 self._directory.write_episode(result)
@@ -211,6 +216,7 @@ class Run:
             result = self._directory.upper_bound(name, scenario.id)
             if result is not None:
                 self._watcher.examined(len(result.answers))
+                self._had_replies()
             else:
                 line = Line(self._directory.upper_bound_journal(name, scenario.id), self._prompts)
                 try:
@@ -225,10 +231,18 @@ class Run:
 
         return job
 
+    def _had_replies(self) -> None:
+        """What was finished before shows that the endpoint is one."""
+        self._resumed = True
+        for door in self._doors.values():
+            door.answered = True
+
     def _door(self, settings: ModelSettings) -> Door:
         """The door to a model, opened when it is first needed: a finished run needs none."""
-        if settings not in self._doors:
+        name = door_name(settings)
+        if name not in self._doors:
             provider = open_model(settings, self._watcher.said)
             self._providers.append(provider)
-            self._doors[settings] = Door(provider, self._slots, attempts=self._spec.attempts, watcher=self._watcher)
-        return self._doors[settings]
+            self._doors[name] = Door(provider, self._slots, attempts=self._spec.attempts, watcher=self._watcher)
+            self._doors[name].answered = self._resumed
+        return self._doors[name]

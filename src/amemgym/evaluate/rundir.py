@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -92,9 +92,13 @@ class RunDirectory:
         try:
             if not path.exists():
                 return None
+            manifest = self._read(path)
         except OSError as error:
             raise RunDirectoryError(f"cannot read {path}: {error.strerror}") from error
-        manifest = self._read(path)
+        except ValueError as error:
+            raise RunDirectoryError(
+                f"{path} is damaged ({error}); restore it, or start a new run in another folder with --out"
+            ) from error
         if manifest.get("format") != FORMAT:
             raise RunDirectoryError(
                 f"{path} has format {manifest.get('format')!r}; this version of amemgym reads format {FORMAT}"
@@ -104,12 +108,9 @@ class RunDirectory:
             raise RunDirectoryError(f"{path} is no manifest of a run; choose another folder with --out")
         return manifest
 
-    def lock(self) -> AbstractContextManager[None]:
-        """Hold the directory. Raises RunDirectoryError where another process does."""
-        return self._locked()
-
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
+        """Hold the directory. Raises RunDirectoryError where another process does."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             lock = FileLock(self.path / ".lock", timeout=0)
@@ -164,31 +165,25 @@ class RunDirectory:
         """A user's finished upper bound, or None."""
         return self._load(_bound_name(model, user_id), UpperBoundResult.from_dict)
 
-    def write_scores(self, scores: Mapping[str, Any]) -> Path:
-        """Write scores.json; its path."""
+    def write_scores(self, scores: Mapping[str, Any]) -> None:
         self._write("scores.json", scores)
-        return self.path / "scores.json"
 
     def _load(self, name: str, parse: Callable[[Mapping[str, Any]], T]) -> T | None:
         path = self.path / name
-        if not path.exists():
-            return None
         try:
-            return parse(self._read(path))
+            return parse(self._read(path)) if path.exists() else None
+        except OSError as error:
+            raise RunDirectoryError(f"cannot read {path}: {error.strerror}") from error
         except (KeyError, TypeError, ValueError) as error:
             raise RunDirectoryError(
                 f"{path} is damaged ({error}); delete it and resume, its journal is kept"
             ) from error
 
     def _read(self, path: Path) -> dict[str, Any]:
-        try:
-            value = json.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise RunDirectoryError(f"cannot read {path}: {error.strerror}") from error
-        except ValueError as error:
-            raise RunDirectoryError(f"{path} is damaged ({error}); delete it and resume, journals are kept") from error
+        """Raises OSError or ValueError."""
+        value = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(value, dict):
-            raise RunDirectoryError(f"{path} is damaged; delete it and resume, journals are kept")
+            raise ValueError("it holds no JSON object")
         return value
 
     def _write(self, name: str, value: Mapping[str, Any], compact: bool = False) -> None:

@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, f
 from amemgym import secrets
 from amemgym.agents import AgentSpec, LLMConfig, parse_agent, read_agent_file
 from amemgym.errors import UsageError
-from amemgym.llm import KEY, USER_KEY, USER_URL, ModelSettings
+from amemgym.llm import KEY, USER_KEY, USER_URL, ModelSettings, same_address
 
 DEFAULT_AGENTS = ("native", "rag", "awe", "awi", "uniform", "frozen", "lag-1", "oracle")
 
@@ -99,7 +99,7 @@ class RunSpec(BaseModel):
             max_tokens=self.max_tokens if self.user_max_tokens is None else self.user_max_tokens,
         )
         own_url = self.user_base_url or os.environ.get(USER_URL) or None
-        same = own_url is None or own_url == self.model_settings().address()
+        same = own_url is None or same_address(own_url, self.model_settings().address())
         keys = (USER_KEY, KEY) if same else (USER_KEY,)
         return replace(settings, base_url=own_url or self.base_url, key_variables=keys)
 

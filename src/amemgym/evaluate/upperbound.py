@@ -7,29 +7,37 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from amemgym import files
 from amemgym.agents import AgentSpec
 from amemgym.env import Rules, grade_choice
 from amemgym.errors import ContentFiltered, ContextOverflow
 from amemgym.evaluate.results import UpperBoundAnswer, UpperBoundResult
 from amemgym.evaluate.together import side_by_side
 from amemgym.evaluate.watch import RunWatcher
-from amemgym.llm import Line, Model, ModelSettings, at
+from amemgym.llm import Line, Model, ModelSettings, at, describe_model
 from amemgym.scenario import Scenario
 from amemgym.seeds import generator, permutation
 from amemgym.tasks import ChooseKnowing
 
 
-def bound_names(agents: Sequence[AgentSpec], model: ModelSettings) -> dict[ModelSettings, str]:
-    """The models whose upper bound is wanted (those that play, else the run's), each with a name of its own.
+def bound_names(agents: Sequence[AgentSpec], model: ModelSettings) -> dict[str, tuple[str, ModelSettings]]:
+    """The models whose upper bound is wanted (those that play, else the run's): description → (name, settings).
 
     The run's model is always the first of its name; another endpoint or temperature of it is `name (2)`, and so on.
     """
     playing = [agent.model or model for agent in agents if not agent.is_reference] or [model]
-    names: dict[ModelSettings, str] = {}
-    for settings in dict.fromkeys([model, *playing]):
-        alike = sum(other.model == settings.model for other in names)
-        names[settings] = settings.model if not alike else f"{settings.model} ({alike + 1})"
-    return {settings: name for settings, name in names.items() if settings in playing}
+    names: dict[str, tuple[str, ModelSettings]] = {}
+    for settings in (model, *playing):
+        alike = sum(other.model == settings.model for _, other in names.values())
+        name = settings.model if not alike else f"{settings.model} ({alike + 1})"
+        names.setdefault(description(settings), (name, settings))
+    wanted = {description(settings) for settings in playing}
+    return {described: found for described, found in names.items() if described in wanted}
+
+
+def description(settings: ModelSettings) -> str:
+    """What makes two models the same to a score: everything that can change a reply, and nothing else."""
+    return files.canonical_json(describe_model(settings))
 
 
 def variants_of(scenario: Scenario) -> list[tuple[int, tuple[str, ...]]]:
@@ -51,7 +59,7 @@ async def measure(
     seed: int,
     watcher: RunWatcher,
 ) -> UpperBoundResult:
-    """Ask everything for one user. Raises ModelError where the run cannot go on."""
+    """Ask everything for one user. Raises ModelError where a question gets no answer."""
 
     async def ask(number: int, question: int, variant: tuple[str, ...]) -> UpperBoundAnswer:
         answer = await _ask(scenario, question, variant, number, model, rules, seed)

@@ -10,9 +10,11 @@ from amemgym.llm.models import (
     ModelSettings,
     check_model_name,
     describe_model,
+    door_name,
     know_keys,
     model_names,
     open_model,
+    same_address,
 )
 from amemgym.llm.place import at, question_name, round_name
 from amemgym.llm.provider import Completion, Provider, Request, Usage, estimate_tokens
@@ -37,6 +39,7 @@ __all__ = [
     "at",
     "check_model_name",
     "describe_model",
+    "door_name",
     "embedder",
     "embedder_identity",
     "estimate_tokens",
@@ -45,4 +48,5 @@ __all__ = [
     "open_model",
     "question_name",
     "round_name",
+    "same_address",
 ]

@@ -16,7 +16,16 @@ from typing import Any, Generic, TypeVar
 
 import tenacity
 
-from amemgym.errors import REQUEST_ERRORS, ContentFiltered, EndpointUnavailable, ModelError, NoContent, NotAnEndpoint
+from amemgym.errors import (
+    REQUEST_ERRORS,
+    BadRequest,
+    ContentFiltered,
+    EndpointUnavailable,
+    ModelError,
+    NoContent,
+    NotAnEndpoint,
+    RequestRefused,
+)
 from amemgym.llm.journal import Address, Entry, Journal
 from amemgym.llm.place import Place, here
 from amemgym.llm.provider import Completion, Provider, Request, Usage
@@ -27,6 +36,8 @@ T = TypeVar("T")
 #: a longer Retry-After than this many seconds is reported, not waited for
 LONGEST_WAIT = 120.0
 LONGEST_BACKOFF = 30.0
+#: so many first replies without text, and none with, mean that there will be none
+SILENT_AT_FIRST = 5
 
 
 class Watcher:
@@ -89,10 +100,14 @@ class Door:
     ) -> None:
         self.provider = provider
         self.watcher = watcher or Watcher()
-        #: replies the model gave (not those taken from a journal)
+        #: replies with text that the model gave (not those taken from a journal)
         self.replies = 0
-        #: whether it ever gave a reply with text, in this run or in what was resumed
+        #: whether it ever gave one, in this run or in what was resumed: what it refuses or garbles since is that
+        #: one request's fault
         self.answered = False
+        #: whether the last call that ended got no reply, however often it was tried
+        self.failing = False
+        self._silent = 0
         self._said: set[str] = set()
         self._slots = slots
         self._attempts = attempts
@@ -124,17 +139,37 @@ class Door:
             async for attempt in retrying:
                 with attempt:
                     async with self._slots:
-                        started = perf_counter()
-                        completion = await self.provider.complete(request)
-                        self.replies += 1
-                        return replace(completion, seconds=perf_counter() - started)
+                        return await self._complete_once(request)
         except EndpointUnavailable as error:
+            self.failing = True
             tried = retrying.statistics.get("attempt_number", 1)
             times = f" (tried {tried} times)" if tried > 1 else ""
             if error.retry_after is not None and error.retry_after > LONGEST_WAIT:
                 times += f" (it asks to wait {error.retry_after:.0f} s, too long to wait for; resume later)"
             raise EndpointUnavailable(f"{error}{times}", error.retry_after) from error
         raise ModelError("no attempt was made")  # never reached: there is at least one attempt
+
+    async def _complete_once(self, request: Request) -> Completion:
+        started = perf_counter()
+        try:
+            completion = await self.provider.complete(request)
+        except NoContent as error:
+            # a model that never says anything is of no use; one reply without text is only unreadable
+            self._silent, self.failing = self._silent + 1, False
+            if not self.answered and self._silent >= SILENT_AT_FIRST:
+                raise NotAnEndpoint(str(error)) from error
+            raise
+        except RequestRefused as error:
+            if not self.answered:
+                raise BadRequest(str(error)) from error
+            raise
+        except NotAnEndpoint as error:
+            if self.answered:
+                raise EndpointUnavailable(str(error)) from error
+            raise
+        self.replies += 1
+        self.answered, self.failing = True, False
+        return replace(completion, seconds=perf_counter() - started)
 
     def _wait(self, state: tenacity.RetryCallState) -> float:
         """Seconds to wait: what the endpoint asked for, else exponential with jitter."""
@@ -186,13 +221,8 @@ class Model:
             entry = await self._ask(Request(task, messages, labels), address, place)
         count = self._line.ledger.setdefault(role, RoleCount())
         count.calls += 1
-        try:
-            completion = entry.result()
-        except NoContent as error:  # an answer without text is an unreadable one; it was counted, and goes on
-            self._door.say_once(str(error))
-            count.statuses[Status.EMPTY] += 1
-            return Answer(None, Status.EMPTY, "")
-        self._door.answered = True
+        completion = entry.result()
+        self._door.answered = self._door.answered or bool(completion.text)
         self._door.watcher.called(completion.usage, replayed)
         count.input += completion.usage.input
         count.output += completion.usage.output
@@ -205,13 +235,16 @@ class Model:
     async def _ask(self, request: Request, address: Address, place: Place) -> Entry:
         try:
             entry = Entry(_whole(await self._door.complete(request)))
+        except NoContent as error:
+            self._door.say_once(str(error))
+            usage = error.usage if isinstance(error.usage, Usage) else Usage(estimated=True)
+            entry = Entry(Completion("", usage, error.finish))
         except tuple(REQUEST_ERRORS.values()) as error:
-            if isinstance(error, NoContent) and not self._door.answered:
-                raise NotAnEndpoint(str(error)) from error  # one that never says anything is of no use
             # the same request would end so again; but a conversation that a filter stopped may be tried again
             if isinstance(error, ContentFiltered) and not place.is_exam:
                 raise
-            entry = Entry(error=(error.kind, str(error)))
+            kind = next(kind for kind, known in REQUEST_ERRORS.items() if isinstance(error, known))
+            entry = Entry(error=(kind, str(error)))
         return self._line.journal.append(address, entry)
 
 

@@ -85,8 +85,7 @@ def embedder(name: str = "wordllama") -> Embedder:
 def _load(name: str) -> Embedder:
     if name == "wordllama":
         return WordLlamaEmbedder()
-    if name not in plug_ins("embedders"):
-        raise UnknownName("embedder", name, ["wordllama", *plug_ins("embedders")])
+    embedder_identity(name)
     made: Embedder = load_plug_in("embedders", name)()
     return made
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from amemgym import secrets
+from amemgym import files, secrets
 from amemgym.errors import UnknownName, UsageError
 from amemgym.llm.embed import embedder, embedder_identity
 from amemgym.llm.provider import Provider
@@ -21,6 +21,7 @@ OFFLINE_VERSION = 1
 
 Say = Callable[[str], None]
 
+DEFAULT_URL = "https://api.openai.com/v1"
 KEY, URL = "OPENAI_API_KEY", "OPENAI_BASE_URL"
 USER_KEY, USER_URL = "AMEMGYM_USER_API_KEY", "AMEMGYM_USER_BASE_URL"
 
@@ -42,21 +43,16 @@ class ModelSettings:
     api_key: SecretStr | None = field(default=None, repr=False)
     key_variables: tuple[str, ...] = (KEY,)
 
-    @property
-    def is_endpoint(self) -> bool:
-        """Whether there is an address to call."""
-        return self.model != "offline"
-
     def address(self) -> str | None:
-        """The URL given, else the one in the environment."""
-        return self.base_url or os.environ.get(URL) or None
+        """The URL given, else for `openai:` the one in the environment."""
+        return self.base_url or (os.environ.get(URL) if self.model.startswith("openai:") else None) or None
 
     def resolved_url(self) -> str | None:
         """The address of an endpoint. Raises UsageError where it is no URL or holds a password."""
         url = self.address()
-        if not self.is_endpoint or url is None:
+        if self.model == "offline" or url is None:
             return None
-        return _checked_url(url, self.key_variables[0] if self.key_variables else "the configuration's api_key")
+        return _checked_url(url, self.key_variables[0] if self.key_variables else "the configuration file")
 
 
 def model_names() -> dict[str, str]:
@@ -95,7 +91,7 @@ def open_model(settings: ModelSettings, say: Say) -> Provider:
 
 def describe_model(settings: ModelSettings) -> dict[str, Any]:
     """What the manifest says of a model: everything that can change its replies, and no key. Opens nothing."""
-    if not settings.is_endpoint:
+    if settings.model == "offline":
         return {"model": "offline", "version": OFFLINE_VERSION, "embedder": embedder_identity(settings.embedder)}
     described: dict[str, Any] = {
         "model": settings.model,
@@ -105,6 +101,18 @@ def describe_model(settings: ModelSettings) -> dict[str, Any]:
     }
     kind = settings.model.partition(":")[0]
     return described | ({} if kind == "openai" else {"plug_in": plug_in_version("models", kind)})
+
+
+def same_address(one: str | None, other: str | None) -> bool:
+    """Whether two URLs are one endpoint; None is the client's own default."""
+    ours, theirs = ((url or DEFAULT_URL).rstrip("/").lower() for url in (one, other))
+    return ours == theirs
+
+
+def door_name(settings: ModelSettings) -> tuple[str, str]:
+    """What two settings must share to be called through one door: all that is sent, and the key. Not to be written."""
+    key, _ = _find_key(settings) if settings.model != "offline" else (None, "")
+    return files.canonical_json(describe_model(settings)), key.get_secret_value() if key else ""
 
 
 def know_keys() -> None:
@@ -138,13 +146,13 @@ def _open_endpoint(name: str, settings: ModelSettings, say: Say) -> Provider:
 def _find_key(settings: ModelSettings) -> tuple[SecretStr | None, str]:
     """The key, and the name of where it comes from (or would). Raises UsageError for one that cannot be sent."""
     variables = settings.key_variables
-    name = next((name for name in variables if os.environ.get(name, "").strip()), "".join(variables[:1]))
+    name = next((name for name in variables if os.environ.get(name, "").strip()), variables[0] if variables else "")
     if settings.api_key is not None:
-        key, name = secrets.remember(settings.api_key.get_secret_value()), "the configuration's api_key"
+        key, name = secrets.remember(settings.api_key.get_secret_value()), "the configuration file"
     elif (found := secrets.from_environment(name)) is not None:
         key = found
     else:
-        return None, name or "the configuration's api_key"
+        return None, name or "the configuration file"
     text = key.get_secret_value()
     if not (text.isascii() and text.isprintable()):
         raise UsageError(f"the key in {name} holds a line break or a character that no key has; copy it again, whole")

@@ -17,16 +17,15 @@ from pydantic import SecretStr
 
 from amemgym.errors import (
     AuthenticationFailed,
-    BadRequest,
     ContentFiltered,
     ContextOverflow,
     EndpointUnavailable,
-    ModelError,
     NoContent,
     NotAnEndpoint,
     QuotaExhausted,
     RequestRefused,
 )
+from amemgym.llm.models import DEFAULT_URL
 from amemgym.llm.provider import Completion, Request, Usage, estimate_usage
 from amemgym.messages import Message
 from amemgym.secrets import redact
@@ -82,13 +81,11 @@ class OpenAIModel:
         self._key_name = key_name
         self._say = say
         self._refused: set[str] = set()
-        # once it has answered, what it refuses or garbles is the one request's fault
-        self._answered = False
         self._parameters = {"temperature": temperature, "max_tokens": max_tokens}
         self._timeout = timeout
         self._client = openai.AsyncOpenAI(
             api_key=api_key.get_secret_value() if api_key else "no-key",
-            base_url=base_url or "https://api.openai.com/v1",  # an empty OPENAI_BASE_URL is none
+            base_url=base_url or DEFAULT_URL,  # an empty OPENAI_BASE_URL is none
             timeout=timeout,
             max_retries=0,  # the door tries again, and counts it
         )
@@ -166,8 +163,9 @@ class OpenAIModel:
         text = f"{code} {message}"
         said = f"{self._where} says {status}: {_quoted(message)}"
         if status in (401, 403) and not _FILTER.search(text):
+            verb = "set" if self._key_name.isupper() else "give one in"
             where = f"Check the key in {self._key_name}, and that it may use {self._name}."
-            where = where if self._has_key else f"No key was given: set {self._key_name}."
+            where = where if self._has_key else f"No key was given: {verb} {self._key_name}."
             raise AuthenticationFailed(f"{said} {where}") from error
         limited = "rate_limit" in code or retry_after is not None  # then it passes, whatever the text links to
         if status == 402 or (status == 429 and "insufficient_quota" in code):
@@ -180,13 +178,10 @@ class OpenAIModel:
             raise ContextOverflow(f"{said} The request does not fit {self._name}'s context.") from error
         if _FILTER.search(text):
             raise ContentFiltered(f"{said} The provider's content filter stopped the request.") from error
-        if self._answered:
-            raise RequestRefused(f"{said} The endpoint refuses this request.") from error
+        advice = "The endpoint refuses the request."
         if status == 404:
-            raise BadRequest(
-                f"{said} Check the model name '{self._name}' and that the base URL ends in /v1."
-            ) from error
-        raise BadRequest(f"{said} The endpoint refuses the request.") from error
+            advice = f"Check the model name '{self._name}' and that the base URL ends in /v1."
+        raise RequestRefused(f"{said} {advice}") from error
 
     def _completion(self, request: Request, reply: Any) -> Completion:
         failure = getattr(reply, "error", None)
@@ -201,12 +196,13 @@ class OpenAIModel:
         text, finish = choice.message.content, redact(str(choice.finish_reason))
         if choice.finish_reason == "content_filter":
             raise ContentFiltered(f"the content filter of {self._where} stopped the reply")
-        if not isinstance(text, str):
+        if not isinstance(text, str) or not text:
             raise NoContent(
                 f"{self.identity} answered without content (finish_reason: {finish});"
-                " if it reasons before it replies, allow it more with --max-tokens"
+                " if it reasons before it replies, allow it more with --max-tokens",
+                self._usage(request, reply, ""),
+                finish,
             )
-        self._answered = True
         return Completion(text, self._usage(request, reply, text), finish)
 
     def _usage(self, request: Request, reply: Any, text: str) -> Usage:
@@ -216,10 +212,8 @@ class OpenAIModel:
             return Usage(*tokens)  # type: ignore[arg-type]
         return estimate_usage(request.messages, text)
 
-    def _not_an_endpoint(self, said: str) -> ModelError:
+    def _not_an_endpoint(self, said: str) -> NotAnEndpoint:
         excerpt = " ".join(redact(said).split())[:80]
-        if self._answered:
-            return EndpointUnavailable(f"{self._where} answered something that is no chat completion ({excerpt!r})")
         return NotAnEndpoint(
             f"{self._where} answered something that is no chat completion ({excerpt!r});"
             " check that the base URL is an OpenAI-compatible one (it usually ends in /v1)"
@@ -227,7 +221,7 @@ class OpenAIModel:
 
 
 def _as_chat(message: Message) -> dict[str, str]:
-    """A reply cut in the middle of an emoji ends in a lone surrogate, which no request can carry."""
+    """A message as the client takes it; half a character (of an emoji cut in two) cannot be sent."""
     chat = message.as_chat()
     return chat | {"content": chat["content"].encode("utf-8", "replace").decode("utf-8")}
 

@@ -2,7 +2,7 @@
 
 from amemgym.memory.index import ExactIndex, VectorIndex
 from amemgym.memory.protocol import Item, Memory, MemoryMaker, Tools, held_by, new_memory, read_from, write_to
-from amemgym.memory.registry import find_memory, fingerprint, import_memory, memory_names
+from amemgym.memory.registry import checked_memory, find_memory, fingerprint, import_memory, memory_names
 
 __all__ = [
     "ExactIndex",
@@ -11,6 +11,7 @@ __all__ = [
     "MemoryMaker",
     "Tools",
     "VectorIndex",
+    "checked_memory",
     "find_memory",
     "fingerprint",
     "held_by",

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import importlib
 import importlib.util
 import inspect
 import sys
 from pathlib import Path
-from types import CodeType
+from types import CodeType, FunctionType
 
 from amemgym.errors import UnknownName, UsageError
 from amemgym.memory.extract import ExtractMemory
@@ -39,7 +38,7 @@ def find_memory(name: str) -> type[Memory]:
         return BUILT_IN[name]
     if name not in plug_ins("memories"):
         raise UnknownName("memory", name, [*BUILT_IN, *plug_ins("memories")])
-    return _checked(load_plug_in("memories", name), name)
+    return checked_memory(load_plug_in("memories", name), name)
 
 
 def import_memory(reference: str) -> type[Memory]:
@@ -51,41 +50,45 @@ def import_memory(reference: str) -> type[Memory]:
         raise UsageError(f"memory '{reference}' cannot be imported: {type(error).__name__}: {error}") from error
     if not hasattr(module, name):
         raise UsageError(f"memory '{reference}': {source} has no class '{name}'")
-    return _checked(getattr(module, name), reference)
+    return checked_memory(getattr(module, name), reference)
 
 
 def fingerprint(cls: type[Memory]) -> str:
-    """What tells one version of a memory class from another: its code and its module's source, and those of its bases.
+    """What tells one version of a memory class from another: the source of its module, and of its bases' modules.
 
-    A class made in an interactive session has no source, so its code alone has to do.
+    A class made in an interactive session has no source; there it is the code and the attributes of the class.
     """
     hasher = hashlib.sha256()
     for base in cls.__mro__:
         if base.__module__ in ("builtins", "abc", "typing") or base.__module__.startswith("amemgym."):
             continue
-        hasher.update(_code_of(base).encode("utf-8"))
-        with contextlib.suppress(OSError, TypeError, KeyError):
+        try:
+            inspect.getsource(base)  # fails where the class is not in the module's file
             hasher.update(inspect.getsource(sys.modules[base.__module__]).encode("utf-8"))
+        except (OSError, TypeError, KeyError):
+            hasher.update(repr([(name, _content(m)) for name, m in sorted(vars(base).items())]).encode("utf-8"))
     return f"{cls.__qualname__}:{hasher.hexdigest()[:12]}"
 
 
-def _code_of(cls: type) -> str:
-    """Everything a class's functions do, as text."""
+def _content(member: object) -> object:
+    """What a member of a class does, as something whose `repr` is the same in every process."""
+    if isinstance(member, staticmethod | classmethod):
+        return _content(member.__func__)
+    if isinstance(member, property):
+        return [_content(part) for part in (member.fget, member.fset)]
+    if isinstance(member, FunctionType):
+        return [_content(member.__code__), repr(member.__defaults__), repr(member.__kwdefaults__)]
+    if isinstance(member, CodeType):
+        return [member.co_code.hex(), [_content(const) for const in member.co_consts], member.co_names]
+    if isinstance(member, frozenset):
+        return sorted(map(repr, member))
+    return (
+        member if isinstance(member, str | int | float | bool | tuple | list | dict | None) else type(member).__name__
+    )
 
-    def of_code(code: CodeType) -> list[object]:
-        inner: list[object] = []
-        for const in code.co_consts:
-            if isinstance(const, frozenset):
-                inner.append(sorted(map(repr, const)))  # a set has no order
-            else:
-                inner.append(of_code(const) if isinstance(const, CodeType) else repr(const))
-        return [code.co_code.hex(), inner, code.co_names, code.co_varnames]
 
-    members = sorted(vars(cls).items())
-    return repr([(name, of_code(m.__code__) if hasattr(m, "__code__") else "") for name, m in members])
-
-
-def _checked(cls: object, name: str) -> type[Memory]:
+def checked_memory(cls: object, name: str) -> type[Memory]:
+    """The class, if it is a whole memory. Raises UsageError."""
     if not (isinstance(cls, type) and issubclass(cls, Memory)):
         raise UsageError(f"memory '{name}' is no subclass of amemgym.Memory")
     missing = sorted(getattr(cls, "__abstractmethods__", ()))

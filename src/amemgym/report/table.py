@@ -41,9 +41,10 @@ def notes(scores: Mapping[str, Any]) -> list[str]:
         f"memory score: (overall − random) / (upper bound − random), {SCORES[first]} ({SCORES[other]}: scores.json)."
         " ±: 95%, clustered by user. By period: ▁ 0 to █ 1. Seconds: what the model took, summed",
     ]
-    if scores["model"] == "offline":
+    played = {agent["model"] for agent in scores["agents"].values() if agent["model"]} or {scores["model"]}
+    if "offline" in played:
         found.append(OFFLINE)
-    else:
+    if played != {"offline"}:
         found.append(f"model: {scores['model']}, simulated user: {scores['user_model']}")
     if scores["why_no_interval"]:
         found.append(f"no intervals: {scores['why_no_interval']}")
@@ -107,7 +108,7 @@ def _table(scores: Mapping[str, Any], seconds: Mapping[str, float]) -> Table:
         bound = _with_interval(scores["upper_bound"], scores["upper_bound_interval"])
         table.add_row("upper bound", bound, f"{1:.3f}", "", str(scores["upper_bound_n"]), style="dim")
     if scores["random"] is not None:
-        table.add_row("random", f"{scores['random']:.3f}", f"{0:.3f}", "", str(scores["data"]["exams"]), style="dim")
+        table.add_row("random", f"{scores['random']:.3f}", f"{0:.3f}", "", str(scores["random_n"]), style="dim")
     return table
 
 

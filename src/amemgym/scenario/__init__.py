@@ -2,7 +2,7 @@
 
 from amemgym.scenario.dataset import Dataset, load_dataset, parse_dataset, read_dataset, save_dataset
 from amemgym.scenario.model import AnswerOption, Period, Question, Scenario, Session, Update, UserProfile
-from amemgym.scenario.sources import data_names, find_data
+from amemgym.scenario.sources import data_names, find_data, is_data_name
 from amemgym.scenario.validate import Fault, find_faults
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "data_names",
     "find_data",
     "find_faults",
+    "is_data_name",
     "load_dataset",
     "parse_dataset",
     "read_dataset",

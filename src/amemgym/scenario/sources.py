@@ -23,6 +23,11 @@ def data_names() -> dict[str, str]:
     return names
 
 
+def is_data_name(data: str) -> bool:
+    """Whether a data set goes by that name; loads nothing."""
+    return data == "starter" or data in PUBLISHED or data in plug_ins("datasets")
+
+
 def find_data(data: str | Path) -> tuple[str, Path]:
     """(name, path of the JSON file) for a name or a path. Raises DataError or UnknownName."""
     text = str(data)

@@ -30,7 +30,7 @@ def summarise(
     """The scores of a run. Depends on the results alone, not on how or in which order they came about."""
     compared = manifest["compared"]
     agents: Sequence[Mapping[str, Any]] = compared["agents"]
-    bounds = {result.model: {} for result in upper_bounds}  # type: dict[str, Bounds]
+    bounds: dict[str, Bounds] = {result.model: {} for result in upper_bounds}
     for result in upper_bounds:
         bounds[result.model] |= _lookup(result)
     by_agent = {agent["name"]: [e for e in episodes if e.agent == agent["name"]] for agent in agents}
@@ -49,10 +49,11 @@ def summarise(
         "seed": compared["seed"],
         "trials": compared["trials"],
         "random": random_accuracy(played),
+        "random_n": len(played),
         "upper_bound": bound.value,
         "upper_bound_n": bound.n,
         "upper_bound_interval": _pair(bound.interval),
-        "why_no_interval": ONE_USER if manifest["data"]["users"] == 1 else None,
+        "why_no_interval": ONE_USER if len({cell.user for cell in played}) == 1 else None,
         "agents": {
             agent["name"]: _agent(agent, by_agent[agent["name"]], bounds.get(_bound_of(agent, wanted), {}), manifest)
             for agent in agents
