@@ -16,7 +16,9 @@ NEIGHBOURS = 5
 
 
 class ExtractMemory(Memory):
-    """Facts as short sentences. A reply that cannot be read changes nothing (and is counted by the door)."""
+    """AWE: a model extracts facts and reconciles them with the stored ones; found by nearness to the query.
+
+    A reply that cannot be read changes nothing (and is counted by the door)."""
 
     def __init__(self) -> None:
         self._store = ItemStore()

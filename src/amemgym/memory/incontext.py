@@ -12,7 +12,9 @@ from amemgym.tasks import UpdateRecord
 
 
 class RecordMemory(Memory):
-    """One text. A reply that cannot be read leaves it as it was."""
+    """AWI: a model rewrites one labelled record; the whole record is read.
+
+    A reply that cannot be read leaves it as it was."""
 
     def __init__(self) -> None:
         self._record = ""

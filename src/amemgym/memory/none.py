@@ -10,7 +10,7 @@ from amemgym.messages import Message
 
 
 class NoMemory(Memory):
-    """Takes nothing in and gives nothing back."""
+    """None: Native keeps everything in its window, and a window is all it has."""
 
     def write(self, messages: Sequence[Message], now: datetime) -> None:
         return None

@@ -27,9 +27,9 @@ BUILT_IN: dict[str, type[Memory]] = {
 
 
 def memory_names() -> dict[str, str]:
-    """Every memory known by name, with the first line of its module's docstring."""
+    """Every memory known by name, with the first line of its class's docstring."""
     known = {**BUILT_IN, **loaded_plug_ins("memories")}
-    return {name: (inspect.getdoc(sys.modules[cls.__module__]) or "").split("\n")[0] for name, cls in known.items()}
+    return {name: (inspect.getdoc(cls) or "").split("\n")[0] for name, cls in known.items()}
 
 
 def find_memory(name: str) -> type[Memory]:

@@ -12,7 +12,7 @@ from amemgym.messages import Message
 
 
 class VectorMemory(Memory):
-    """One item a message, `role: text`."""
+    """RAG: every message as it was said (`role: text`), found again by nearness to the query."""
 
     def __init__(self) -> None:
         self._store = ItemStore()
