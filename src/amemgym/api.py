@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,12 +25,16 @@ from amemgym.evaluate import (
     make_manifest,
     make_spec,
 )
-from amemgym.llm import check_model_name, embedder_identity, know_keys
+from amemgym.evaluate.play import raised
+from amemgym.llm import ModelSettings, check_model_name, embedder_identity, know_keys
 from amemgym.memory import Memory
-from amemgym.scenario import load_dataset
+from amemgym.scenario import Dataset, load_dataset
 from amemgym.scores import OWN_ROLES, summarise
 
 T = TypeVar("T")
+
+#: how a failure of somebody else's code is told
+CODE_RAISED = "its code raised"
 
 
 @dataclass(frozen=True)
@@ -49,8 +54,8 @@ class RunReport:
 
 
 def run(
-    data: str | Path = "starter",
-    agents: Sequence[str | type[Memory]] | str | None = None,
+    data: str | Path | Dataset = "starter",
+    agents: Sequence[str | type[Memory]] | str | type[Memory] | None = None,
     model: str = "offline",
     *,
     out: str | Path | None = None,
@@ -60,7 +65,7 @@ def run(
     """Play a data set against agents and score their memories.
 
     Args:
-        data: a name (`starter`, `v1.base`) or the path of a v1 JSON file.
+        data: a name (`starter`, `v1.base`), the path of a v1 JSON file, or a data set loaded from one.
         agents: names, v1 configuration files, or subclasses of `amemgym.Memory`.
         model: the assistants' model: `offline`, or `openai:<name>`.
         out: the run directory; where it holds the same run, that is continued.
@@ -70,10 +75,14 @@ def run(
     Raises:
         AMemGymError: one of `amemgym.errors`; RunFailed where episodes did not finish (the others are kept).
     """
+    if isinstance(data, Dataset):
+        if data.path is None:
+            raise UsageError("the data set is in no file; save it with save_dataset and give the path")
+        data = data.path
     given: dict[str, Any] = {"data": str(data), "model": model, **settings}
     classes: dict[str, type[Memory]] = {}
     if agents is not None:
-        listed = agents.split(",") if isinstance(agents, str) else agents
+        listed = agents.split(",") if isinstance(agents, str) else [agents] if isinstance(agents, type) else agents
         for agent in listed:
             if not isinstance(agent, str | type):
                 raise UsageError(f"agent {agent!r} is neither a name nor a class; give the class, not an instance")
@@ -102,6 +111,7 @@ def run_spec(
     embedder_identity(spec.embedder)
     rules = find_rules(spec.protocol, spec.rounds_initial, spec.rounds_later)
     agents = _agents(spec, watcher, classes or {})
+    _check_addresses(spec, [model, user_model, *(agent.model for agent in agents if agent.model)])
     dataset = load_dataset(spec.data).limited(spec.users, spec.periods)
     manifest = make_manifest(spec, dataset, agents, model, user_model, rules)
     directory = RunDirectory(out or spec.out or default_directory(manifest))
@@ -136,7 +146,7 @@ def resume(directory: str | Path, *, watcher: RunWatcher | None = None, **settin
     return report
 
 
-def score(directory: str | Path) -> RunReport:
+def score(directory: str | Path, *, write: bool = True) -> RunReport:
     """Score what is finished in a run directory, and write scores.json anew. Needs neither the data nor a model."""
     place = RunDirectory(directory)
     manifest = place.manifest()
@@ -146,7 +156,8 @@ def score(directory: str | Path) -> RunReport:
             f"{directory} holds no finished episode yet; continue it with: amemgym resume {directory}"
         )
     report = _report(manifest, outcome, place)
-    place.write_scores(report.scores)
+    if write:
+        place.write_scores(report.scores)
     return report
 
 
@@ -156,10 +167,33 @@ def _agents(spec: RunSpec, watcher: RunWatcher, classes: dict[str, type[Memory]]
     found |= {name: agent_of_class(cls, spec.context_tokens) for name, cls in classes.items()}
     agents = [found[name] for name in spec.agents]
     names = [agent.name for agent in agents]
+    for agent in agents:
+        if not agent.is_reference:
+            _check_memory(agent)
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise UsageError(f"two agents are called {', '.join(twice)}; give one of them another name")
     return agents
+
+
+def _check_addresses(spec: RunSpec, models: Sequence[ModelSettings]) -> None:
+    """Raises UsageError where an address is given that nothing would ask."""
+    if all(settings.model == "offline" for settings in models):
+        for flag, url in (("--base-url", spec.base_url), ("--user-base-url", spec.user_base_url)):
+            if url:
+                raise UsageError(f"{flag} {url}: nothing is asked there, the model is offline; add --model openai:NAME")
+
+
+def _check_memory(agent: AgentSpec) -> None:
+    """Raises UsageError where an agent's memory cannot even be made, before anything is played."""
+    try:
+        agent.memory_type()()
+    except AMemGymError:
+        raise
+    except Exception as error:
+        raise UsageError(
+            f"agent '{agent.name}': its memory cannot be made without arguments: {raised(error)}"
+        ) from error
 
 
 def _report(manifest: dict[str, Any], outcome: RunOutcome, directory: RunDirectory) -> RunReport:
@@ -190,7 +224,7 @@ def _wait_for(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
 def continue_with(sentence: str, directory: Path) -> str:
     """The sentence, and how to go on from there."""
     end = "" if sentence.endswith((".", "!", "?")) else "."
-    return f"{sentence}{end} Finished work is kept; continue with: amemgym resume {directory}"
+    return f"{sentence}{end} Finished work is kept; continue with: amemgym resume {shlex.quote(str(directory))}"
 
 
 def raise_for_failures(report: RunReport) -> None:
@@ -199,5 +233,7 @@ def raise_for_failures(report: RunReport) -> None:
         count = len(report.failures)
         counted = "1 episode or upper bound" if count == 1 else f"{count} episodes or upper bounds"
         more = f" (and {count - 1} more)" if count > 1 else ""
-        failure = f"{counted} did not finish: {report.failures[0]}{more}"
+        failure = f"{counted} did not finish: {report.failures[0]}{more}."
+        if any(CODE_RAISED in failure for failure in report.failures):
+            failure += " What raised can be mended, but is then another run."
         raise RunFailed(continue_with(failure, report.directory), report)

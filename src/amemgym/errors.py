@@ -28,7 +28,7 @@ class UnknownName(UsageError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
         names = list(known)
-        near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+        near = [] if name in names else difflib.get_close_matches(name, names, n=1, cutoff=0.6)
         guess = f" Did you mean '{near[0]}'?" if near else ""
         super().__init__(f"unknown {kind} '{name}'.{guess} Known: {', '.join(names)}.{' ' + hint if hint else ''}")
 

@@ -1,4 +1,4 @@
-"""Plug-ins of other packages, by entry point. One that is broken warns by name when all are listed, and stops nothing."""
+"""Plug-ins of other packages, by entry point. A broken one warns by name when all are listed, and stops nothing."""
 
 from __future__ import annotations
 

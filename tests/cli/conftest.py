@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import shutil
 import ssl
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import pytest
+import typer
 
 from amemgym import secrets
 from amemgym.scenario import find_data
@@ -22,9 +25,11 @@ from tests.support.mock_openai import MockOpenAI, Request
 #: agents with and without a memory that a model writes, and two that cost nothing
 AGENTS = "native,awe,uniform,oracle"
 
-
-#: each client reads the certificates anew, which takes longer than all its calls
+# What a process does once, and these tests would do anew with each of their many commands inside one process: read the
+# certificates, look through what is installed for plug-ins, and build the command line from its functions.
 default_context = cache(ssl.create_default_context)
+installed = cache(importlib.metadata.entry_points)
+command_line = cache(typer.main.get_command)
 
 
 @pytest.fixture(autouse=True)
@@ -37,6 +42,10 @@ def _bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(secrets, "_known", set())
     monkeypatch.setattr(ssl, "create_default_context", default_context)
+    monkeypatch.setattr(typer.main, "get_command", command_line)
+    for name, module in list(sys.modules.items()):
+        if name.startswith("amemgym.") and hasattr(module, "entry_points"):
+            monkeypatch.setattr(module, "entry_points", installed)
     monkeypatch.chdir(tmp_path)
 
 

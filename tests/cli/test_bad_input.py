@@ -222,6 +222,11 @@ AGENTS: dict[str, tuple[str, str]] = {
     "other.py:Mine": ("class Yours: pass", "no class 'Mine'"),
     "plain.py:Mine": ("class Mine: pass", r"subclass of amemgym\.Memory"),
     "half.py:Mine": ("from amemgym import Memory\nclass Mine(Memory):\n    def write(self, m, now): pass", "read"),
+    "unmade.py:Mine": (
+        "from amemgym import Memory\nclass Mine(Memory):\n    def __init__(self): raise LookupError('lost')\n"
+        "    def write(self, m, now): pass\n    def read(self, q, now, k): return []",
+        "'Mine': its memory cannot be made without arguments: LookupError: lost",
+    ),
     "empty.json": ("", "not JSON"),
     "list.json": ("[]", "'type' and 'name'"),
     "typeless.json": ("{}", "'type'"),
@@ -241,7 +246,7 @@ def test_an_agent_that_cannot_be_used(agent: str, tmp_path: Path) -> None:
     assert not list(tmp_path.glob("runs"))
 
 
-METHODS = {"__init__": "", "write": ", m, now", "read": ", q, now, k", "snapshot": "", "restore": ", s", "export": ""}
+METHODS = {"write": ", m, now", "read": ", q, now, k", "snapshot": "", "restore": ", s", "export": ""}
 
 
 @pytest.mark.parametrize("method", METHODS)

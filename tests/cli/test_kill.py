@@ -79,7 +79,7 @@ def check_whole_or_absent(directory: Path) -> None:
 
 #: how many kills must land, in each of the chains that go on side by side; the first is of the console script
 KILLS = (2, 6, 6, 6)
-OFFLINE = ("--users", "1", "--periods", "4", "--agents", "rag,awe,oracle")
+OFFLINE = ("--users", "1", "--periods", "3", "--agents", "rag,awe,oracle")
 
 
 @dataclass(frozen=True)

@@ -86,5 +86,5 @@ def test_users_of_unequal_length(tmp_path: Path) -> None:
     assert report["native"]["by_period_n"] == [20] * 11 + [10] * 10
     assert report.scores["random"] == pytest.approx((0.2343 * 110 + 0.2085 * 210) / 320, abs=1e-4)
     for agent in ("native", "rag", "awe", "awi"):
-        assert report[agent]["n"] == 320
+        assert report[agent]["n"] == report[agent]["memory_score"]["n"] == 320
         assert report[agent]["overall"] > report.scores["random"]

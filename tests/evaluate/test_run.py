@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
+import threading
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -166,6 +169,22 @@ class NeedsMore(Diary):
         super().__init__()
 
 
+class Late(Diary):
+    def snapshot(self) -> object:
+        raise SystemExit("at an exam")
+
+
+class Locked(Diary):
+    def __init__(self) -> None:
+        super().__init__()
+        self.lock = threading.Lock()
+
+
+class Greedy(Diary):
+    def read(self, query: str, now: datetime, k: int) -> list[Item]:
+        return list(self.items)
+
+
 class WordyExport(Diary):
     def export(self) -> list[str]:  # type: ignore[override]
         return [item.text for item in self.items]
@@ -173,7 +192,7 @@ class WordyExport(Diary):
 
 def test_a_memory_that_raises_ends_its_own_episodes_alone(tmp_path: Path) -> None:
     with pytest.raises(RunFailed, match=r"4 episodes or upper bounds did not finish.*and 3 more") as caught:
-        amemgym.run("starter", [Broken, NeedsMore, Diary, "oracle"], out=tmp_path / "r", **SMALL)
+        amemgym.run("starter", [Broken, Late, Diary, "oracle"], out=tmp_path / "r", **SMALL)
     said = str(caught.value)
     assert "agent 'Broken', user 0, period 0: its code raised ValueError: lost my glasses (at test_run.py:" in said
     assert "amemgym resume" in said
@@ -182,6 +201,56 @@ def test_a_memory_that_raises_ends_its_own_episodes_alone(tmp_path: Path) -> Non
     assert report["Broken"]["episodes"] == {"finished": 0, "planned": 2}
     assert report["Diary"]["n"] == report["oracle"]["n"] == 32
     assert report.scores["finished"] is False
+
+
+def test_a_memory_that_cannot_be_made_is_refused_before_anything_is_played(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="'NeedsMore': its memory cannot be made without arguments"):
+        amemgym.run("starter", [NeedsMore, Diary], out=tmp_path / "r", **SMALL)
+    assert not (tmp_path / "r").exists()
+    for wrong, said in ((Diary(), "neither a name nor a class"), (int, "no subclass of amemgym.Memory")):
+        with pytest.raises(UsageError, match=said):
+            amemgym.run("starter", [wrong], out=tmp_path / "r", **SMALL)  # type: ignore[list-item]
+
+
+def test_a_memory_that_cannot_be_copied_is_told_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(RunFailed, match="override snapshot and restore"):
+        amemgym.run("starter", Locked, out=tmp_path / "r", users=1, periods=1)
+
+
+def test_no_more_than_topk_is_read(tmp_path: Path) -> None:
+    amemgym.run("starter", Greedy, out=tmp_path / "r", users=1, periods=5)
+    (episode,) = (tmp_path / "r" / "episodes").rglob("*.json")
+    exams = json.loads(episode.read_text())["exams"]
+    assert {len(exam["items"]) for exam in exams} <= set(range(31))
+    assert max(len(exam["items"]) for exam in exams) == 30
+
+
+def test_an_address_that_nothing_would_ask_is_refused(tmp_path: Path) -> None:
+    for flag in ("base_url", "user_base_url"):
+        with pytest.raises(UsageError, match="the model is offline"):
+            amemgym.run("starter", "native", out=tmp_path / "r", **{flag: "http://localhost:1/v1"})
+
+
+def test_a_loaded_data_set_can_be_played(tmp_path: Path) -> None:
+    report = amemgym.run(amemgym.load_dataset("starter"), "uniform", out=tmp_path / "r", upper_bound=False, **SMALL)
+    assert report["uniform"]["n"] == 32
+
+
+def test_a_module_beside_a_memory_is_part_of_it(tmp_path: Path) -> None:
+    (tmp_path / "keeper_of_numbers.py").write_text("KEEP = 1\n")
+    (tmp_path / "mine.py").write_text(
+        "import keeper_of_numbers\nfrom amemgym import Memory\nclass M(Memory):\n"
+        " def write(self, messages, now): pass\n def read(self, query, now, k): return [str(keeper_of_numbers.KEEP)]\n"
+    )
+    code = (
+        f"from amemgym.agents import parse_agent; print(parse_agent({str(tmp_path / 'mine.py')!r} + ':M').described())"
+    )
+    said = []
+    for text in ("KEEP = 1\n", "KEEP = 1\n", "KEEP = 222\n"):
+        (tmp_path / "keeper_of_numbers.py").write_text(text)
+        done = subprocess.run([sys.executable, "-B", "-c", code], capture_output=True, text=True, check=True)
+        said.append(done.stdout)
+    assert said[0] == said[1] != said[2]
 
 
 def test_an_export_of_plain_texts_is_understood(tmp_path: Path) -> None:

@@ -84,7 +84,10 @@ def _numbered(name: str) -> tuple[Choose, str] | None:
 def reference_names() -> dict[str, str]:
     """Every reference agent, with one line on what it does; k and L stand for numbers."""
     names = {name: text for name, (_, text) in _FIXED.items()}
-    return names | {"always-k": "chooses the option shown at place k", "lag-L": "knows the state of L periods ago"}
+    return names | {
+        "always-k": "chooses the option shown at place k, or the last one",
+        "lag-L": "knows the state of L periods ago",
+    }
 
 
 def is_reference(name: str) -> bool:

@@ -19,6 +19,7 @@ from amemgym.agents.spec import ASSISTANTS, AgentSpec, parse_agent
 from amemgym.errors import UsageError
 from amemgym.llm import ModelSettings, same_address
 
+LONGEST_NAME = 60
 TYPES = {"native": "native", "rag": "rag", "awe": "awe", "awi": "awi", "awi-hack": "awi-schema"}
 
 
@@ -97,7 +98,10 @@ def read_agent_file(path: Path, run: ModelSettings, context_tokens: int, say: Ca
         say(f"{path}: not used: {', '.join(sorted(unknown))}")
     if not llm.llm_model and llm.model_fields_set - {"llm_model"}:
         say(f"{path}: llm_config names no llm_model, so the run's model is used")
-    return replace(spec, name=config.name or path.stem, model=llm.settings(run))
+    name = config.name or path.stem
+    if not name.isprintable() or len(name) > LONGEST_NAME or name in ("upper bound", "random"):
+        raise UsageError(f"{path}: 'name' should be at most {LONGEST_NAME} printable characters")
+    return replace(spec, name=name, model=llm.settings(run))
 
 
 def _parse(path: Path) -> V1AgentFile:

@@ -83,7 +83,8 @@ class ProgressBars(RunWatcher):
         self._retries += 1
         self._note()
         if self._retries == 1:
-            self.said(f"{why} Trying again in {wait:.1f} s.")
+            end = "" if why.endswith(".") else "."
+            self.said(f"{why}{end} Trying again in {wait:.1f} s.")
 
     def said(self, sentence: str) -> None:
         self._console.print(f"note: {redact(sentence)}", markup=False, soft_wrap=True)

@@ -17,14 +17,18 @@ from amemgym.tasks import Labels, Status
 
 @dataclass(frozen=True)
 class ExamItem:
-    """One question of one exam. Options are counted from 1 in the order shown; `order[i]` is the data's index (from 0)
-    of the option shown at place i + 1."""
+    """One question of one exam.
+
+    Options are counted from 1 in the order shown; `order[i]` is the data's index (from 0) of the option shown at place
+    i + 1. `gold_variant` are the true values of the required info, in its order.
+    """
 
     period: int
     index: int
     question: ExamQuestion
     order: tuple[int, ...]
     gold: int
+    gold_variant: tuple[str, ...]
     labels: Labels
 
     def variant(self, option: int) -> dict[str, str]:
@@ -51,6 +55,7 @@ def exam_item(scenario: Scenario, period: int, question: int, rules: Rules, seed
         question=ExamQuestion(asked.query, tuple(o.answer for o in options), scenario.periods[period].end),
         order=order,
         gold=order.index(scenario.gold(period, question)) + 1,
+        gold_variant=scenario.variant(period, question),
         labels=tuple(dict(zip(asked.required_info, option.state, strict=True)) for option in options),
     )
 

@@ -52,7 +52,8 @@ def make_manifest(
     settings["data"] = spec.data if is_data_name(spec.data) else str(Path(spec.data).expanduser().absolute())
     # and from another shell
     settings["base_url"] = model.resolved_url() or spec.base_url
-    settings["user_base_url"] = spec.user_base_url or os.environ.get(USER_URL) or None
+    if user_model.model != "offline":
+        settings["user_base_url"] = spec.user_base_url or os.environ.get(USER_URL) or None
     settings["agents"] = [_resolved(name) for name in spec.agents]
     bounds = bound_names(agents, model) if spec.upper_bound else {}
     names = {described: name for described, (name, _) in bounds.items()}

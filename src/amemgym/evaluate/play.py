@@ -121,7 +121,7 @@ async def _ask(
         question=item.index,
         order=item.order,
         gold=item.gold,
-        variant=tuple(item.variant(item.gold).values()),
+        variant=item.gold_variant,
         option=graded.option if error is None else None,
         status=str(graded.status) if error is None else "error",
         correct=graded.correct and error is None,
@@ -145,7 +145,7 @@ def _blaming(seat: Seat, period: int) -> Iterator[None]:
         yield
     except AMemGymError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if isinstance(error, BaseExceptionGroup) and isinstance(first := first_failure(error), AMemGymError):
             raise first from error  # a memory that asks side by side
         raise AgentFailed(
@@ -153,7 +153,7 @@ def _blaming(seat: Seat, period: int) -> Iterator[None]:
         ) from error
 
 
-def raised(error: Exception) -> str:
+def raised(error: BaseException) -> str:
     """An exception as a phrase: its type, what it says, and the file and line it came from."""
     frame = error.__traceback__
     while frame is not None and frame.tb_next is not None:

@@ -24,7 +24,7 @@ def play_reference(name: str, user: int, scenario: Scenario, trial: int, rules: 
                     question=item.index,
                     order=item.order,
                     gold=item.gold,
-                    variant=tuple(item.variant(item.gold).values()),
+                    variant=item.gold_variant,
                     option=option,
                     status=str(Status.OK),
                     correct=option == item.gold,

@@ -117,6 +117,8 @@ def make_spec(settings: Mapping[str, Any], place: str = "the settings") -> RunSp
     """A RunSpec from names and values. Raises UsageError, which names the key."""
     known = list(RunSpec.model_fields)
     for name in settings:
+        if "key" in str(name):
+            raise UsageError(f"{place}: '{name}': keys are read from the environment alone ({KEY}, {USER_KEY})")
         if name not in known:
             near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.0)
             raise UsageError(
@@ -155,6 +157,7 @@ def read_config(path: Path) -> tuple[dict[str, Any], SecretStr | None, list[str]
         raise UsageError(f"configuration {path} should hold names and values, such as 'agents: [native, rag]'")
     if _is_v1_environment(value):
         return _from_v1_environment(value, path)
+    value = {str(name).replace("-", "_"): setting for name, setting in value.items()}
     make_spec(value, f"configuration {path}")
     return value, None, []
 
@@ -185,6 +188,7 @@ def _from_v1_environment(value: Mapping[str, Any], path: Path) -> tuple[dict[str
         settings |= {"user_model": f"openai:{config.llm_model}", "user_base_url": config.base_url}
         settings |= {"user_temperature": config.temperature, "user_max_tokens": config.max_tokens}
         settings = {name: setting for name, setting in settings.items() if setting is not None}
-    remark = f"{path} is a v1 environment configuration: {', '.join(sorted(settings))} are taken from it"
+    taken = ", ".join(f"{name} {setting}" for name, setting in sorted(settings.items()))
+    remark = f"{path} is a v1 environment configuration; taken from it: {taken}"
     make_spec(settings, f"configuration {path}")
     return settings, secrets.remember(config.api_key) if config.api_key else None, [remark]

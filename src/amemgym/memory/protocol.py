@@ -58,11 +58,16 @@ class Memory(ABC):
 
     @abstractmethod
     def read(self, query: str, now: datetime, k: int) -> Sequence[Item | str] | Awaitable[Sequence[Item | str]]:
-        """At most `k` items for this query; the assistant is shown them in order of their times."""
+        """At most `k` items for this query, best first (more are cut off); they are shown in order of their times."""
 
     def snapshot(self) -> object:
         """The whole content, detached from this memory. Default: a deep copy of all attributes but `tools`."""
-        return copy.deepcopy({name: value for name, value in vars(self).items() if name != "tools"})
+        try:
+            return copy.deepcopy({name: value for name, value in vars(self).items() if name != "tools"})
+        except TypeError as error:
+            raise TypeError(
+                f"{error}; override snapshot and restore, since not every attribute can be copied"
+            ) from error
 
     def restore(self, snapshot: Any) -> None:
         """Replace the content by a snapshot's, which stays as it is (it may be restored again)."""
@@ -102,10 +107,12 @@ async def write_to(memory: Memory, messages: Sequence[Message], now: datetime) -
 
 
 async def read_from(memory: Memory, query: str, now: datetime, k: int) -> tuple[Item, ...]:
-    """`memory.read`, plain or async, texts made items, in order of time (items without one first, order kept)."""
+    """`memory.read`, plain or async: the first k, texts made items, in order of time (those without one first)."""
     result = memory.read(query, now, k)
     found = await result if inspect.isawaitable(result) else result
-    items = _as_items(found)
+    if not isinstance(found, Sequence) or isinstance(found, str):
+        raise TypeError(f"read returned {type(found).__name__}; it should return a list of Item or str")
+    items = _as_items(found[:k])
     return tuple(sorted(items, key=lambda item: (item.time is not None, item.time or datetime.min)))
 
 

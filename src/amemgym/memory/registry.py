@@ -8,7 +8,7 @@ import importlib.util
 import inspect
 import sys
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 
 from amemgym.errors import UnknownName, UsageError
 from amemgym.memory.extract import ExtractMemory
@@ -54,20 +54,39 @@ def import_memory(reference: str) -> type[Memory]:
 
 
 def fingerprint(cls: type[Memory]) -> str:
-    """What tells one version of a memory class from another: the source of its module, and of its bases' modules.
+    """What tells one version of a memory class from another: the sources of its module, of its bases' modules, and of
+    the modules of the same folders that those use.
 
     A class made in an interactive session has no source; there it is the code and the attributes of the class.
     """
     hasher = hashlib.sha256()
+    used: dict[str, ModuleType] = {}
     for base in cls.__mro__:
         if base.__module__ in ("builtins", "abc", "typing") or base.__module__.startswith("amemgym."):
             continue
         try:
             inspect.getsource(base)  # fails where the class is not in the module's file
-            hasher.update(inspect.getsource(sys.modules[base.__module__]).encode("utf-8"))
+            _add_modules(sys.modules[base.__module__], used)
         except (OSError, TypeError, KeyError):
             hasher.update(repr([(name, _content(m)) for name, m in sorted(vars(base).items())]).encode("utf-8"))
+    for source in sorted(inspect.getsource(module) for module in used.values()):
+        hasher.update(source.encode("utf-8"))
     return f"{cls.__qualname__}:{hasher.hexdigest()[:12]}"
+
+
+def _add_modules(module: ModuleType, used: dict[str, ModuleType]) -> None:
+    """The module, and those of its folder or below that it refers to, and so on."""
+    file = getattr(module, "__file__", None)
+    if file is None or module.__name__ in used:
+        return
+    used[module.__name__] = module
+    folder = Path(file).resolve().parent
+    for value in list(vars(module).values()):
+        name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+        other = sys.modules.get(name) if isinstance(name, str) else None
+        place = getattr(other, "__file__", None)
+        if other is not None and place and place.endswith(".py") and folder in Path(place).resolve().parents:
+            _add_modules(other, used)
 
 
 def _content(member: object) -> object:
@@ -105,6 +124,7 @@ def _import_file(path: Path) -> object:
     name = f"amemgym_memory_{hashlib.sha256(content).hexdigest()[:12]}"
     if name in sys.modules:
         return sys.modules[name]
+    _make_importable(path.resolve().parent)  # for the modules beside it, as when it is run
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} is no Python file")
@@ -119,7 +139,10 @@ def _import_file(path: Path) -> object:
 
 
 def _import_module(name: str) -> object:
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
+    _make_importable(Path.cwd())
     return importlib.import_module(name)
+
+
+def _make_importable(folder: Path) -> None:
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))

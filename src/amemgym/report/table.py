@@ -35,11 +35,12 @@ def notes(scores: Mapping[str, Any]) -> list[str]:
     """What must be known to read the numbers."""
     data, first, other = scores["data"], scores["first_score"], _other(scores["first_score"])
     found = [
-        f"data {data['name']} (sha256 {data['sha256'][:12]}…): {data['users']} users, {data['questions']} questions,"
+        f"data {data['name']} (sha256 {data['sha256'][:12]}…): {data['users']} user{'s' if data['users'] != 1 else ''},"
+        f" {data['questions']} questions,"
         f" {data['exams']} exams; protocol {scores['protocol']['name']} (version {scores['protocol']['version']}),"
         f" seed {scores['seed']}, trials {scores['trials']}",
         f"memory score: (overall − random) / (upper bound − random), {SCORES[first]} ({SCORES[other]}: scores.json)."
-        " ±: 95%, clustered by user. By period: ▁ 0 to █ 1. Seconds: what the model took, summed",
+        " ±: 95%, clustered by user. By period: ▁ 0 to █ 1. Seconds: what the model took, summed. ~: estimated",
     ]
     played = {agent["model"] for agent in scores["agents"].values() if agent["model"]} or {scores["model"]}
     if "offline" in played:
@@ -69,6 +70,11 @@ def _agent_notes(agent: Mapping[str, Any], scores: Mapping[str, Any]) -> list[st
         found.append(f"in {agent['exams_cut_short']} exams the oldest messages did not fit the model's context")
     if agent["model"] not in (None, scores["model"]):
         found.append(f"its own model: {agent['model']}")
+    if agent["upper_bound"] is not None and scores["upper_bound"] is not None and score["n"] == agent["n"]:
+        if abs(agent["upper_bound"] - scores["upper_bound"]) > 1e-9:
+            found.append(f"memory score against its own upper bound, {agent['upper_bound']:.3f}")
+    elif 0 < score["n"] < agent["n"]:
+        found.append(f"memory score over {score['n']} of {agent['n']} exams; the others have no upper bound")
     for role, count in agent["unreadable"].items():
         if role != "exam":
             found.append(f"{count} replies as {role} could not be read and changed nothing")

@@ -33,7 +33,8 @@ class Fault:
 
     def __str__(self) -> str:
         name = f"user {self.user}" + (f" ({self.user_id})" if self.user_id else "")
-        return f"{name}{', ' + self.place if self.place else ''}: {self.message}"
+        text = f"{name}{', ' + self.place if self.place else ''}: {self.message}"
+        return "".join(sign if sign.isprintable() else "\ufffd" for sign in text)
 
 
 #: pydantic's words for a wrong type, in JSON's

@@ -74,6 +74,7 @@ def _agent(
     periods = by_period(cells)
     positions = by_position(cells)
     exams = [exam for episode in episodes for exam in episode.exams]
+    bound = upper_bound_accuracy(cells)
     planned = manifest["data"]["users"] * manifest["compared"]["trials"]
     return {
         "overall": overall.value,
@@ -90,6 +91,7 @@ def _agent(
             # of the ratio of means
             "interval": _pair(score.interval),
         },
+        "upper_bound": bound.value,
         "by_period": [mean.value for mean in periods],
         "by_period_n": [mean.n for mean in periods],
         "by_position": [mean.value for mean, _ in positions],
