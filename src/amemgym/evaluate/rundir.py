@@ -39,7 +39,7 @@ class RunDirectory:
     """One run's files. Raises StorageError where the disk refuses, RunDirectoryError where it holds something else."""
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        self.path = Path(path).expanduser()
 
     # the manifest
 
@@ -50,7 +50,6 @@ class RunDirectory:
         """
         there = self.manifest_or_none()
         if there is None:
-            self._check_empty()
             self._write("manifest.json", manifest)
             return dict(manifest)
         if there["fingerprint"] != manifest["fingerprint"]:
@@ -66,18 +65,17 @@ class RunDirectory:
         return there
 
     def _check_empty(self) -> None:
-        """Raises RunDirectoryError where the folder holds anything but what a killed start of a run leaves."""
+        """Raises RunDirectoryError where there is no manifest, but more than a killed start of a run leaves."""
         try:
-            found = list(self.path.iterdir()) if self.path.exists() else []
+            found = list(self.path.iterdir()) if self.path.is_dir() else []
         except OSError as error:
             raise files.storage_error(error, self.path) from error
-        leftovers = [path for path in found if path.name.startswith(".manifest.json.")]
-        if any(path.name != ".lock" and path not in leftovers for path in found):
+        if any(path.name == "manifest.json" for path in found):
+            return
+        if any(path.name != ".lock" and not path.name.startswith(".manifest.json.") for path in found):
             raise RunDirectoryError(
                 f"{self.path} is not empty and holds no run; choose an empty or new folder with --out"
             )
-        for path in leftovers:
-            path.unlink(missing_ok=True)
 
     def manifest(self) -> dict[str, Any]:
         """Raises RunDirectoryError where there is none."""
@@ -110,7 +108,8 @@ class RunDirectory:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold the directory. Raises RunDirectoryError where another process does."""
+        """Hold the directory. Raises RunDirectoryError where another process does, or where it is no run's."""
+        self._check_empty()
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             lock = FileLock(self.path / ".lock", timeout=0)
@@ -122,6 +121,8 @@ class RunDirectory:
         except OSError as error:
             raise files.storage_error(error, self.path) from error
         try:
+            for leftover in self.path.rglob(".*.tmp"):  # of a process that was killed while it wrote
+                leftover.unlink(missing_ok=True)
             yield
         finally:
             lock.release()

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
-from amemgym.memory.protocol import Item, Memory
-from amemgym.memory.store import ItemStore, message_time
+from amemgym.memory.protocol import Item
+from amemgym.memory.store import StoreMemory, message_time
 from amemgym.messages import Message
 from amemgym.tasks import ExtractFacts, ReconcileFacts
 
@@ -15,13 +14,10 @@ from amemgym.tasks import ExtractFacts, ReconcileFacts
 NEIGHBOURS = 5
 
 
-class ExtractMemory(Memory):
+class ExtractMemory(StoreMemory):
     """AWE: a model extracts facts and reconciles them with the stored ones; found by nearness to the query.
 
     A reply that cannot be read changes nothing (and is counted by the door)."""
-
-    def __init__(self) -> None:
-        self._store = ItemStore()
 
     async def write(self, messages: Sequence[Message], now: datetime) -> None:
         extracted = await self.tools.model.ask(ExtractFacts(tuple(messages), now))
@@ -44,17 +40,3 @@ class ExtractMemory(Memory):
                 elif operation.kind == "delete":
                     self._store.remove(keys[operation.id])
                     deleted.add(operation.id)
-
-    def read(self, query: str, now: datetime, k: int) -> list[Item]:
-        return self._store.find(query, k, self.tools.embedder)
-
-    def snapshot(self) -> object:
-        # embedded once here, not again in every copy an exam makes
-        self._store.embed(self.tools.embedder)
-        return self._store.copy()
-
-    def restore(self, snapshot: Any) -> None:
-        self._store = snapshot.copy()
-
-    def export(self) -> list[Item]:
-        return self._store.as_list()

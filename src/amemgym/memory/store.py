@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from amemgym.llm import Embedder
 from amemgym.memory.index import ExactIndex, VectorIndex
-from amemgym.memory.protocol import Item
+from amemgym.memory.protocol import Item, Memory
 
 
 class ItemStore:
@@ -61,6 +62,27 @@ class ItemStore:
         if key in self._indexed:
             self._index.remove(key)
             self._indexed.discard(key)
+
+
+class StoreMemory(Memory):
+    """A memory whose content is a store; what is written to it is the subclass's."""
+
+    def __init__(self) -> None:
+        self._store = ItemStore()
+
+    def read(self, query: str, now: datetime, k: int) -> list[Item]:
+        return self._store.find(query, k, self.tools.embedder)
+
+    def snapshot(self) -> object:
+        # embedded once here, not again in every copy an exam makes
+        self._store.embed(self.tools.embedder)
+        return self._store.copy()
+
+    def restore(self, snapshot: Any) -> None:
+        self._store = snapshot.copy()
+
+    def export(self) -> list[Item]:
+        return self._store.as_list()
 
 
 def message_time(times: list[datetime | None], now: datetime) -> datetime:

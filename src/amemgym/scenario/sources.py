@@ -31,6 +31,8 @@ def is_data_name(data: str) -> bool:
 def find_data(data: str | Path) -> tuple[str, Path]:
     """(name, path of the JSON file) for a name or a path. Raises DataError or UnknownName."""
     text = str(data)
+    if not text.strip():
+        raise UnknownName("data set", text, data_names(), "Or give the path of a v1 JSON file.")
     if text == "starter":
         return "starter", STARTER
     if text in PUBLISHED:
