@@ -255,6 +255,11 @@ def against(server: MockOpenAI, data: Path, *more: str | Path) -> list[str | Pat
     return ["run", "--data", data, *MODEL, "--base-url", server.base_url, *more]
 
 
+def stopping(server: MockOpenAI, data: Path, *more: str | Path) -> list[str | Path]:
+    """Each call is made once, so that the run stops soon; the time-out is long where nothing hangs."""
+    return against(server, data, "--agents", "native,oracle", "--attempts", "1", "--timeout", "60", *more)
+
+
 # --- refusals of the operating system ---
 
 
