@@ -30,6 +30,7 @@ from amemgym.llm import ModelSettings, check_model_name, embedder_identity, know
 from amemgym.memory import Memory
 from amemgym.scenario import Dataset, load_dataset
 from amemgym.scores import OWN_ROLES, summarise
+from amemgym.secrets import redact
 
 T = TypeVar("T")
 
@@ -167,6 +168,9 @@ def _agents(spec: RunSpec, watcher: RunWatcher, classes: dict[str, type[Memory]]
     found |= {name: agent_of_class(cls, spec.context_tokens) for name, cls in classes.items()}
     agents = [found[name] for name in spec.agents]
     names = [agent.name for agent in agents]
+    if any(redact(name) != name for name in names):
+        # names are keys of what is written, and part of file names
+        raise UsageError("an agent's name holds an API key, and would be written to the run's files; rename the agent")
     for agent in agents:
         if not agent.is_reference:
             _check_memory(agent)

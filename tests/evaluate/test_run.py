@@ -231,6 +231,16 @@ def test_an_address_that_nothing_would_ask_is_refused(tmp_path: Path) -> None:
             amemgym.run("starter", "native", out=tmp_path / "r", **{flag: "http://localhost:1/v1"})
 
 
+def test_a_name_that_holds_the_key_is_refused_without_repeating_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-name-9031")
+    with pytest.raises(UsageError, match="an agent's name holds an API key") as caught:
+        amemgym.run("starter", own_model(tmp_path, "mine sk-name-9031"), out=tmp_path / "r", **SMALL)
+    assert "sk-name-9031" not in str(caught.value)
+    assert not (tmp_path / "r").exists()
+
+
 def test_a_loaded_data_set_can_be_played(tmp_path: Path) -> None:
     report = amemgym.run(amemgym.load_dataset("starter"), "uniform", out=tmp_path / "r", upper_bound=False, **SMALL)
     assert report["uniform"]["n"] == 32
