@@ -24,8 +24,10 @@ from amemgym.evaluate import (
     default_directory,
     make_manifest,
     make_spec,
+    read_recorded,
+    recorded_data,
 )
-from amemgym.evaluate.play import raised
+from amemgym.evaluate.examine import raised
 from amemgym.llm import ModelSettings, check_model_name, embedder_identity, know_keys
 from amemgym.memory import Memory
 from amemgym.scenario import Dataset, load_dataset
@@ -55,7 +57,7 @@ class RunReport:
 
 
 def run(
-    data: str | Path | Dataset = "starter",
+    data: str | Path | Dataset | None = None,
     agents: Sequence[str | type[Memory]] | str | type[Memory] | None = None,
     model: str = "offline",
     *,
@@ -66,7 +68,7 @@ def run(
     """Play a data set against agents and score their memories.
 
     Args:
-        data: a name (`starter`, `v1.base`), the path of a v1 JSON file, or a data set loaded from one.
+        data: a name (`starter`, the default, or `v1.base`), the path of a v1 JSON file, or a data set loaded from one.
         agents: names, v1 configuration files, or subclasses of `amemgym.Memory`.
         model: the assistants' model: `offline`, or `openai:<name>`.
         out: the run directory; where it holds the same run, that is continued.
@@ -80,7 +82,7 @@ def run(
         if data.path is None:
             raise UsageError("the data set is in no file; save it with save_dataset and give the path")
         data = data.path
-    given: dict[str, Any] = {"data": str(data), "model": model, **settings}
+    given: dict[str, Any] = {"model": model, **settings} | ({} if data is None else {"data": str(data)})
     classes: dict[str, type[Memory]] = {}
     if agents is not None:
         listed = agents.split(",") if isinstance(agents, str) else [agents] if isinstance(agents, type) else agents
@@ -113,13 +115,16 @@ def run_spec(
     rules = find_rules(spec.protocol, spec.rounds_initial, spec.rounds_later)
     agents = _agents(spec, watcher, classes or {})
     _check_addresses(spec, [model, user_model, *(agent.model for agent in agents if agent.model)])
-    dataset = load_dataset(spec.data).limited(spec.users, spec.periods)
-    manifest = make_manifest(spec, dataset, agents, model, user_model, rules)
+    dataset = _dataset(spec).limited(spec.users, spec.periods)
+    recorded = read_recorded(Path(spec.off_policy), spec.off_policy_agent, dataset) if spec.off_policy else None
+    manifest = make_manifest(spec, dataset, agents, model, user_model, rules, recorded)
     directory = RunDirectory(out or spec.out or default_directory(manifest))
     with directory.lock():
         manifest = directory.claim(manifest, resuming)
-        outcome = _wait_for(Run(spec, dataset, agents, model, user_model, rules, directory, watcher).play)
-        report = _report(manifest, outcome, directory)
+        directory.write_data(dataset)
+        run = Run(spec, dataset, agents, model, user_model, rules, directory, watcher, recorded)
+        outcome = _wait_for(run.play)
+        report = _report(manifest, outcome, directory, dataset)
         if isinstance(outcome.stopped, AMemGymError) and not isinstance(outcome.stopped, UsageError):
             outcome.stopped.args = (continue_with(str(outcome.stopped), directory.path),)
         if outcome.stopped is not None:
@@ -156,10 +161,19 @@ def score(directory: str | Path, *, write: bool = True) -> RunReport:
         raise RunDirectoryError(
             f"{directory} holds no finished episode yet; continue it with: amemgym resume {directory}"
         )
-    report = _report(manifest, outcome, place)
+    report = _report(manifest, outcome, place, place.dataset())
     if write:
         place.write_scores(report.scores)
     return report
+
+
+def _dataset(spec: RunSpec) -> Dataset:
+    """The data that is played: off-policy, that of the recorded run."""
+    if spec.off_policy is None:
+        if spec.off_policy_agent is not None:
+            raise UsageError(f"--off-policy-agent {spec.off_policy_agent} needs --off-policy DIR, the run it played in")
+        return load_dataset(spec.data)
+    return recorded_data(Path(spec.off_policy), load_dataset(spec.data) if "data" in spec.model_fields_set else None)
 
 
 def _agents(spec: RunSpec, watcher: RunWatcher, classes: dict[str, type[Memory]]) -> list[AgentSpec]:
@@ -200,12 +214,12 @@ def _check_memory(agent: AgentSpec) -> None:
         ) from error
 
 
-def _report(manifest: dict[str, Any], outcome: RunOutcome, directory: RunDirectory) -> RunReport:
+def _report(manifest: dict[str, Any], outcome: RunOutcome, directory: RunDirectory, dataset: Dataset) -> RunReport:
     seconds: dict[str, float] = {}
     for episode in outcome.episodes:
         used = sum(count["seconds"] for role, count in episode.ledger.items() if role in OWN_ROLES)
         seconds[episode.agent] = seconds.get(episode.agent, 0.0) + used
-    scores = summarise(manifest, outcome.episodes, outcome.upper_bounds)
+    scores = summarise(manifest, outcome.episodes, outcome.upper_bounds, dataset)
     return RunReport(scores, directory.path, tuple(outcome.failures), seconds)
 
 

@@ -1,8 +1,8 @@
 """Agents: the protocol, the one conversational agent, the reference agents, and how they are named."""
 
 from amemgym.agents.conversational import NO_REPLY, ConversationalAgent, Habits
-from amemgym.agents.protocol import Agent, Examinee, ExamQuestion, ExamReply
-from amemgym.agents.reference import Cell, Choose, is_reference, reference_agent, reference_names
+from amemgym.agents.protocol import Agent, Examinee, ExamQuestion, ExamReply, ProbeQuestion, ProbeReply
+from amemgym.agents.reference import Cell, Reference, is_reference, reference_agent, reference_names
 from amemgym.agents.spec import AgentSpec, agent_names, agent_of_class, parse_agent
 from amemgym.agents.v1config import LLMConfig, read_agent_file
 
@@ -11,13 +11,15 @@ __all__ = [
     "Agent",
     "AgentSpec",
     "Cell",
-    "Choose",
     "ConversationalAgent",
     "ExamQuestion",
     "ExamReply",
     "Examinee",
     "Habits",
     "LLMConfig",
+    "ProbeQuestion",
+    "ProbeReply",
+    "Reference",
     "agent_names",
     "agent_of_class",
     "is_reference",

@@ -8,17 +8,17 @@ turns leave the window early: into the memory or, where nothing is ever written 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
-from amemgym.agents.protocol import Examinee, ExamQuestion, ExamReply
+from amemgym.agents.protocol import Examinee, ExamQuestion, ExamReply, ProbeQuestion, ProbeReply
 from amemgym.errors import ContextOverflow
 from amemgym.llm import Answer, Model, estimate_tokens
 from amemgym.memory import Item, MemoryMaker, Tools, held_by, new_memory, read_from, write_to
 from amemgym.messages import Message
-from amemgym.tasks import ChooseOption, Context, Reply, Task
+from amemgym.tasks import ChooseOption, Context, ProbeStates, Reply, Task
 
 T = TypeVar("T")
 
@@ -71,6 +71,13 @@ class ConversationalAgent:
         await self._write_what_is_due(now)
         return reply
 
+    async def listen(self, messages: Sequence[Message]) -> None:
+        self._window += messages
+        self._make_room(0)
+        now = messages[-1].time or datetime.min if messages else datetime.min
+        await self._write_what_left_early(now)
+        await self._write_what_is_due(now)
+
     def freeze(self) -> Callable[[], Examinee]:
         window = tuple(self._window)
         snapshot = self._memory.snapshot()
@@ -93,6 +100,16 @@ class ConversationalAgent:
             beside=estimate_tokens([*_lines(items), question.query, *question.options]),
         )
         return ExamReply(answer.value, answer.status, answer.text, items, self.dropped)
+
+    async def probe(self, question: ProbeQuestion) -> ProbeReply:
+        """Say what values variables have now. Only ever called on a copy made by `freeze`."""
+        items = await self._recall(question.query, question.now)
+        answer = await self._ask_within_context(
+            lambda window: ProbeStates(question.variables, Context(_lines(items), tuple(window)), question.now),
+            beside=estimate_tokens([*_lines(items), *(text for v in question.variables.values() for text in v)]),
+        )
+        values = answer.value or dict.fromkeys(question.variables)
+        return ProbeReply(values, answer.status, answer.text, items, self.dropped)
 
     def holdings(self) -> list[Item] | None:
         return held_by(self._memory)

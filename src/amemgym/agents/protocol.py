@@ -1,11 +1,12 @@
 """What an agent is: it replies in conversation, and a frozen copy of it answers the exam.
 
-An agent sees user messages, questions and options with their simulated times. It never sees states, schemas or gold.
+An agent sees user messages, questions and options with their simulated times. It never sees states or gold; the names
+and possible values of variables are shown to the copy that is probed, and to nothing that remembers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -38,10 +39,36 @@ class ExamReply:
     dropped: int = 0
 
 
+@dataclass(frozen=True)
+class ProbeQuestion:
+    """Which values these state variables have now: variable → its possible values in the order shown."""
+
+    variables: Mapping[str, tuple[str, ...]]
+    now: datetime
+
+    @property
+    def query(self) -> str:
+        """What a memory is asked for: the variables' names as words, without their values."""
+        return ", ".join(name.replace("_", " ") for name in self.variables)
+
+
+@dataclass(frozen=True)
+class ProbeReply:
+    """The value given to each variable (None where no possible one is), and what memory had given back."""
+
+    values: Mapping[str, str | None]
+    status: Status
+    text: str
+    items: tuple[Item, ...] = ()
+    dropped: int = 0
+
+
 class Examinee(Protocol):
-    """A copy of an agent, made to answer one question."""
+    """A copy of an agent, made to answer one question or one probe."""
 
     async def answer(self, question: ExamQuestion) -> ExamReply: ...
+
+    async def probe(self, question: ProbeQuestion) -> ProbeReply: ...
 
 
 class Agent(Protocol):
@@ -54,6 +81,10 @@ class Agent(Protocol):
 
     async def reply(self, message: Message) -> Message:
         """The assistant's reply to a user message, having remembered what it remembers. Raises ModelError."""
+        ...
+
+    async def listen(self, messages: Sequence[Message]) -> None:
+        """Take in a recorded stretch of conversation, remembering as if the replies were its own. Raises ModelError."""
         ...
 
     def freeze(self) -> Callable[[], Examinee]:

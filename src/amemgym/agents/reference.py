@@ -34,6 +34,23 @@ class Cell:
 
 #: chooses the place of an option as shown, from 0
 Choose = Callable[[Cell, Random], int]
+#: the period whose state is taken for the current one
+Believed = Callable[[int], int]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A reference agent: how it chooses, which state it knows (None: none), and one line on it."""
+
+    choose: Choose
+    text: str
+    believed: Believed | None = None
+
+    def value(self, cell: Cell, variable: str, random: Random) -> str:
+        """What it says of a state variable when it is probed; one that knows no state guesses."""
+        if self.believed is None:
+            return random.choice(cell.scenario.state_schema[variable])
+        return cell.scenario.periods[self.believed(cell.period)].state[variable]
 
 
 def _uniform(cell: Cell, random: Random) -> int:
@@ -54,36 +71,36 @@ def _shortest(cell: Cell, random: Random) -> int:
     return cell.order.index(min(range(len(texts)), key=lambda index: len(texts[index])))
 
 
-def _from_period(period: Callable[[int], int]) -> Choose:
+def _believing(believed: Believed, text: str) -> Reference:
     """Answers as if it were still that period."""
 
     def choose(cell: Cell, random: Random) -> int:
-        return cell.order.index(cell.scenario.gold(period(cell.period), cell.question))
+        return cell.order.index(cell.scenario.gold(believed(cell.period), cell.question))
 
-    return choose
+    return Reference(choose, text, believed)
 
 
-_FIXED: dict[str, tuple[Choose, str]] = {
-    "uniform": (_uniform, "chooses at random"),
-    "longest": (_longest, "chooses the longest option"),
-    "shortest": (_shortest, "chooses the shortest option"),
-    "frozen": (_from_period(lambda period: 0), "knows the first state for ever"),
-    "oracle": (_from_period(lambda period: period), "knows the current state"),
+_FIXED = {
+    "uniform": Reference(_uniform, "chooses at random"),
+    "longest": Reference(_longest, "chooses the longest option"),
+    "shortest": Reference(_shortest, "chooses the shortest option"),
+    "frozen": _believing(lambda period: 0, "knows the first state for ever"),
+    "oracle": _believing(lambda period: period, "knows the current state"),
 }
 
 
-def _numbered(name: str) -> tuple[Choose, str] | None:
+def _numbered(name: str) -> Reference | None:
     if match := re.fullmatch(r"always-([1-9]\d?)", name):
-        return _always(int(match[1])), f"chooses the option shown at place {match[1]}"
+        return Reference(_always(int(match[1])), f"chooses the option shown at place {match[1]}")
     if match := re.fullmatch(r"lag-(\d{1,3})", name):
         lag = int(match[1])
-        return _from_period(lambda period: max(0, period - lag)), f"knows the state of {lag} periods ago"
+        return _believing(lambda period: max(0, period - lag), f"knows the state of {lag} periods ago")
     return None
 
 
 def reference_names() -> dict[str, str]:
     """Every reference agent, with one line on what it does; k and L stand for numbers."""
-    names = {name: text for name, (_, text) in _FIXED.items()}
+    names = {name: reference.text for name, reference in _FIXED.items()}
     return names | {
         "always-k": "chooses the option shown at place k, or the last one",
         "lag-L": "knows the state of L periods ago",
@@ -94,9 +111,9 @@ def is_reference(name: str) -> bool:
     return name in _FIXED or _numbered(name) is not None
 
 
-def reference_agent(name: str) -> Choose:
+def reference_agent(name: str) -> Reference:
     """The reference agent of that name. Raises UnknownName."""
     found = _FIXED.get(name) or _numbered(name)
     if found is None:
         raise UnknownName("reference agent", name, reference_names())
-    return found[0]
+    return found

@@ -22,7 +22,7 @@ def _help(name: str) -> str:
     """The field's own description, and its default."""
     field = RunSpec.model_fields[name]
     default = ",".join(field.default) if isinstance(field.default, tuple) else field.default
-    return f"{field.description}" + ("" if default is None or name == "upper_bound" else f" [{default}]")
+    return f"{field.description}" + ("" if default is None or name in ("upper_bound", "probe") else f" [{default}]")
 
 
 def run_command(
@@ -49,6 +49,9 @@ def run_command(
     attempts: Annotated[int | None, typer.Option(help=_help("attempts"))] = None,
     embedder: Annotated[str | None, typer.Option(help=_help("embedder"))] = None,
     language: Annotated[str | None, typer.Option(help=_help("language"))] = None,
+    probe: Annotated[bool | None, typer.Option(help=_help("probe"))] = None,
+    off_policy: Annotated[str | None, typer.Option(help=_help("off_policy"), metavar="DIR")] = None,
+    off_policy_agent: Annotated[str | None, typer.Option(help=_help("off_policy_agent"))] = None,
     upper_bound: Annotated[bool | None, typer.Option(help=_help("upper_bound"))] = None,
     out: Annotated[str | None, typer.Option(help=_help("out"))] = None,
     config: Annotated[

@@ -3,6 +3,7 @@
 from amemgym.env.environment import Environment
 from amemgym.env.episode import Episode, ExamTurn, Observation, Step, UserTurn
 from amemgym.env.exam import ExamItem, Grade, exam_item, exam_of_period, grade, grade_choice, option_order
+from amemgym.env.probe import ProbeItem, probes_of_period
 from amemgym.env.rules import DEFAULT, PROTOCOLS, Rules, find_rules
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "ExamTurn",
     "Grade",
     "Observation",
+    "ProbeItem",
     "Rules",
     "Step",
     "UserTurn",
@@ -23,4 +25,5 @@ __all__ = [
     "grade",
     "grade_choice",
     "option_order",
+    "probes_of_period",
 ]

@@ -12,6 +12,7 @@ from typing import Any
 
 from amemgym.agents import ExamQuestion
 from amemgym.env.exam import ExamItem, Grade, exam_of_period, grade
+from amemgym.env.probe import ProbeItem, probes_of_period
 from amemgym.env.rules import DEFAULT, Rules
 from amemgym.env.user import SimulatedUser
 from amemgym.errors import UsageError
@@ -99,6 +100,10 @@ class Episode:
     def exam(self, period: int) -> list[ExamItem]:
         """Every question after a period, with what is right."""
         return exam_of_period(self._playing, period, self._rules, self._seed)
+
+    def probes(self, period: int) -> list[ProbeItem]:
+        """The probes that belong to the exam after a period."""
+        return probes_of_period(self._playing, period, self._rules, self._seed)
 
     def grade(self, item: ExamItem, option: int | None, status: Status) -> Grade:
         """Grade the choice made for an item of a taken exam."""

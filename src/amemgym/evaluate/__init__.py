@@ -1,15 +1,25 @@
 """Evaluation: the run and its schedule, exams and the upper bound, the run directory."""
 
 from amemgym.evaluate.manifest import default_directory, describe_data, make_manifest
-from amemgym.evaluate.results import EpisodeResult, ExamResult, UpperBoundAnswer, UpperBoundResult
+from amemgym.evaluate.offpolicy import read_recorded, recorded_data
+from amemgym.evaluate.results import (
+    Conversation,
+    EpisodeResult,
+    ExamResult,
+    ProbeResult,
+    UpperBoundAnswer,
+    UpperBoundResult,
+)
 from amemgym.evaluate.run import Run, RunOutcome
 from amemgym.evaluate.rundir import RunDirectory
 from amemgym.evaluate.spec import RunSpec, make_spec, read_config
 from amemgym.evaluate.watch import RunWatcher
 
 __all__ = [
+    "Conversation",
     "EpisodeResult",
     "ExamResult",
+    "ProbeResult",
     "Run",
     "RunDirectory",
     "RunOutcome",
@@ -22,4 +32,6 @@ __all__ = [
     "make_manifest",
     "make_spec",
     "read_config",
+    "read_recorded",
+    "recorded_data",
 ]

@@ -11,6 +11,7 @@ from typing import Any
 from amemgym import files
 from amemgym.agents import AgentSpec
 from amemgym.env import Rules
+from amemgym.evaluate.offpolicy import Recorded
 from amemgym.evaluate.rundir import FORMAT
 from amemgym.evaluate.spec import RunSpec
 from amemgym.evaluate.upperbound import bound_names, description
@@ -27,8 +28,9 @@ def make_manifest(
     model: ModelSettings,
     user_model: ModelSettings,
     rules: Rules,
+    recorded: Recorded | None = None,
 ) -> dict[str, Any]:
-    """The manifest of a run, without any key. `dataset` is the part that is played."""
+    """The manifest of a run, without any key. `dataset` is the part that is played, `recorded` what is fed to it."""
     compared: dict[str, Any] = {
         "amemgym": __version__,
         "protocol": asdict(rules),
@@ -44,12 +46,17 @@ def make_manifest(
         "seed": spec.seed,
         "trials": spec.trials,
         "upper_bound": spec.upper_bound,
+        "probe": spec.probe,
+        "off_policy": recorded.described() if recorded else None,
         "language": spec.language,
         "prompts": prompts_for(spec.language).hashes(),
     }
     settings = spec.model_dump(mode="json", exclude={"out"})
     # to resume from another folder
     settings["data"] = spec.data if is_data_name(spec.data) else str(Path(spec.data).expanduser().absolute())
+    if spec.off_policy is not None:
+        settings["off_policy"] = str(Path(spec.off_policy).expanduser().absolute())
+        del settings["data"]  # it comes from there
     # and from another shell
     settings["base_url"] = model.resolved_url() or spec.base_url
     if user_model.model != "offline":

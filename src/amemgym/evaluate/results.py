@@ -10,6 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+#: periods → sessions → messages {role, content, time}; times are simulated
+Conversation = list[list[list[dict[str, Any]]]]
+
 
 @dataclass(frozen=True)
 class ExamResult:
@@ -43,12 +46,27 @@ class ExamResult:
 
 
 @dataclass(frozen=True)
+class ProbeResult:
+    """What an agent said of a question's required info after a period: variable → value, or None where it gave none
+    that is possible. `error` where the call ended without a reply; then it tells nothing. `items` as in an exam."""
+
+    period: int
+    question: int
+    values: dict[str, str | None]
+    status: str
+    error: str | None = None
+    reply: str = ""
+    items: tuple[int, ...] = ()
+    dropped: int = 0
+
+
+@dataclass(frozen=True)
 class EpisodeResult:
     """One user's months with one agent.
 
     `conversation` is periods → sessions → messages {role, content, time}; `holdings` is what the memory held after
-    each period, as places in `texts` (None where it cannot tell); `ledger` is role → counts; `dropped` messages fell
-    out of a full context.
+    each period, as places in `texts` (None where it cannot tell), and `held` how many items that were; `ledger` is
+    role → counts; `dropped` messages fell out of a full context.
     """
 
     agent: str
@@ -56,26 +74,31 @@ class EpisodeResult:
     user_id: str
     trial: int
     exams: tuple[ExamResult, ...]
-    conversation: list[list[list[dict[str, Any]]]] = field(default_factory=list)
+    probes: tuple[ProbeResult, ...] = ()
+    conversation: Conversation = field(default_factory=list)
     holdings: list[list[int] | None] = field(default_factory=list)
     texts: tuple[str, ...] = ()
+    held: tuple[int | None, ...] = ()
     ledger: dict[str, dict[str, Any]] = field(default_factory=dict)
     dropped: int = 0
 
     def as_dict(self) -> dict[str, Any]:
-        return {**vars(self), "exams": [vars(exam) for exam in self.exams]}
+        results = {"exams": [vars(exam) for exam in self.exams], "probes": [vars(probe) for probe in self.probes]}
+        return {**vars(self), **results}
 
     def without_texts(self) -> EpisodeResult:
-        """What scores are made from: the exams and counts alone."""
+        """What scores are made from: the exams, probes and counts alone."""
         exams = tuple(replace(exam, reply="", items=()) for exam in self.exams)
-        return replace(self, exams=exams, conversation=[], holdings=[], texts=())
+        probes = tuple(replace(probe, reply="", items=()) for probe in self.probes)
+        return replace(self, exams=exams, probes=probes, conversation=[], holdings=[], texts=())
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> EpisodeResult:
         """Raises KeyError, TypeError or ValueError where it is no such record."""
         fields = dict(value)
         fields["exams"] = tuple(_exam(exam) for exam in fields["exams"])
-        fields["texts"] = tuple(fields["texts"])
+        fields["probes"] = tuple(ProbeResult(**{**probe, "items": tuple(probe["items"])}) for probe in fields["probes"])
+        fields["texts"], fields["held"] = tuple(fields["texts"]), tuple(fields["held"])
         return cls(**fields)
 
 

@@ -21,7 +21,9 @@ from amemgym.errors import (
     StorageError,
     UsageError,
 )
-from amemgym.evaluate.play import Seat, play, raised
+from amemgym.evaluate.examine import Seat, raised
+from amemgym.evaluate.offpolicy import Recorded
+from amemgym.evaluate.play import play, turns
 from amemgym.evaluate.reference import play_reference
 from amemgym.evaluate.results import EpisodeResult, UpperBoundResult
 from amemgym.evaluate.rundir import RunDirectory
@@ -60,6 +62,7 @@ class Run:
         rules: the protocol.
         directory: where everything is written.
         watcher: is told what happens.
+        recorded: conversations that the agents are given instead of having their own (off-policy).
     """
 
     def __init__(
@@ -72,8 +75,10 @@ class Run:
         rules: Rules,
         directory: RunDirectory,
         watcher: RunWatcher,
+        recorded: Recorded | None = None,
     ) -> None:
         self._spec = spec
+        self._recorded = recorded
         self._dataset = dataset
         self._agents = agents
         self._model = model
@@ -122,9 +127,9 @@ class Run:
 
     def _announce(self) -> None:
         playing = sum(not agent.is_reference for agent in self._agents)
-        turns = exams = bounds = 0
+        exchanges = exams = bounds = 0
         for scenario in self._dataset:
-            turns += sum(len(p.sessions) * self._rules.rounds(i) for i, p in enumerate(scenario.periods))
+            exchanges += self._exchanges(scenario)
             exams += len(scenario.periods) * len(scenario.qas)
             bounds += len(variants_of(scenario)) * len(self._bounds)
         trials = self._spec.trials
@@ -132,9 +137,15 @@ class Run:
         self._watcher.planned(
             users=len(self._dataset),
             episodes=len(self._dataset) * len(self._agents) * trials,
-            turns=turns * playing * trials,
-            exams=exams * len(self._agents) * trials + bounds,
+            turns=exchanges * playing * trials,
+            exams=exams * (len(self._agents) + playing * self._spec.probe) * trials + bounds,
         )
+
+    def _exchanges(self, scenario: Scenario) -> int:
+        """User messages in one episode, as far as it can be known."""
+        if self._recorded is not None:
+            return sum(len(turns(s)) for period in self._recorded.of(scenario.id, 0) for s in period)
+        return sum(len(p.sessions) * self._rules.rounds(i) for i, p in enumerate(scenario.periods))
 
     def _jobs(self) -> list[tuple[Callable[[], Awaitable[None]], str]]:
         """Users first, so that finished users come early."""
@@ -177,8 +188,8 @@ class Run:
         async def job() -> None:
             result = self._directory.episode(agent.name, scenario.id, trial)
             if result is not None:
-                self._watcher.turned(sum(len(s) // 2 for p in result.conversation for s in p))
-                self._watcher.examined(len(result.exams))
+                self._watcher.turned(sum(len(turns(s)) for period in result.conversation for s in period))
+                self._watcher.examined(len(result.exams) + (0 if agent.is_reference else len(result.probes)))
                 self._had_replies()
             else:
                 result = await self._play(agent, user, scenario, trial)
@@ -190,7 +201,9 @@ class Run:
 
     async def _play(self, agent: AgentSpec, user: int, scenario: Scenario, trial: int) -> EpisodeResult:
         if agent.is_reference:
-            result = play_reference(agent.name, user, scenario, trial, self._rules, self._spec.seed)
+            result = play_reference(
+                agent.name, user, scenario, trial, self._rules, self._spec.seed, probing=self._spec.probe
+            )
             self._watcher.examined(len(result.exams))
             return result
         line = Line(self._directory.journal(agent.name, scenario.id, trial), self._prompts)
@@ -198,7 +211,17 @@ class Run:
             player = self._new_agent(agent, scenario, line)
             episode = Episode(line.model(self._door(self._user_model), "user"), self._rules)
             seat = Seat(agent.name, user, trial)
-            return await play(seat, scenario, player, episode, line, self._spec.seed, self._watcher)
+            return await play(
+                seat,
+                scenario,
+                player,
+                episode,
+                line,
+                self._spec.seed,
+                self._watcher,
+                probing=self._spec.probe,
+                recorded=self._recorded.of(scenario.id, trial) if self._recorded else None,
+            )
         finally:
             line.journal.close()
 

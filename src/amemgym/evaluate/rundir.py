@@ -2,6 +2,7 @@
 
     DIR/
       manifest.json                    what is run: data hash, settings, models, prompt hashes, versions, fingerprint
+      data.json                        the users that are played, in the v1 format
       journal/AGENT/USER-tTRIAL.jsonl  every model reply of an episode, appended before it is used
       journal/upper-bound/MODEL/USER.jsonl
       episodes/AGENT/USER-tTRIAL.json  a finished episode: exams, conversation, what memory held, counts
@@ -18,18 +19,22 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from filelock import FileLock, Timeout
 
 from amemgym import files
-from amemgym.errors import RunDirectoryError
+from amemgym.errors import DataError, RunDirectoryError
 from amemgym.evaluate.results import EpisodeResult, UpperBoundResult
 from amemgym.llm import Journal
+from amemgym.scenario import Dataset, read_dataset
 from amemgym.secrets import redact
+from amemgym.version import __version__
 
-FORMAT = 1
+FORMAT = 2
+DATA = "data.json"
 #: what a manifest must hold to be one
 _MANIFEST = {"compared": dict, "settings": dict, "data": dict, "upper_bound": dict, "fingerprint": str}
 T = TypeVar("T")
@@ -98,9 +103,7 @@ class RunDirectory:
                 f"{path} is damaged ({error}); restore it, or start a new run in another folder with --out"
             ) from error
         if manifest.get("format") != FORMAT:
-            raise RunDirectoryError(
-                f"{path} has format {manifest.get('format')!r}; this version of amemgym reads format {FORMAT}"
-            )
+            raise self._format_error(manifest)
         whole = all(isinstance(manifest.get(name), kind) for name, kind in _MANIFEST.items())
         if not whole or not isinstance(manifest["compared"].get("agents"), list):
             raise RunDirectoryError(f"{path} is no manifest of a run; choose another folder with --out")
@@ -127,6 +130,42 @@ class RunDirectory:
         finally:
             lock.release()
 
+    def _format_error(self, manifest: Mapping[str, Any]) -> RunDirectoryError:
+        compared = manifest.get("compared")
+        by = compared.get("amemgym") if isinstance(compared, dict) else None
+        written = f" and was written by amemgym {by}" if by else ""
+        return RunDirectoryError(
+            f"{self.path} has format {manifest.get('format')!r}{written}; this is amemgym {__version__}, which reads"
+            f" format {FORMAT}. Use that version for it, or run again in another folder with --out"
+        )
+
+    # the data that is played
+
+    def write_data(self, dataset: Dataset) -> None:
+        """Keep the users that are played, once."""
+        if not (self.path / DATA).exists():
+            self._write(DATA, [scenario.model_dump() for scenario in dataset])
+
+    def dataset(self) -> Dataset:
+        """The users that are played, under the name and hash of the data set they are from.
+
+        Raises RunDirectoryError.
+        """
+        data = self.manifest()["data"]
+        try:
+            found, faults = read_dataset(self.path / DATA, data["name"])
+        except DataError as error:
+            raise RunDirectoryError(
+                f"{error}; the run cannot be read without the users it plays: put the file back, or run again"
+            ) from error
+        if len(found) != data["users"]:
+            why = next((f": {fault}" for fault in faults if fault.is_error), "")
+            raise RunDirectoryError(
+                f"{self.path / DATA} is damaged ({len(found)} of {data['users']} users can be read{why});"
+                " put the file back, or run again in another folder with --out"
+            )
+        return replace(found, sha256=data["sha256"])
+
     # episodes and the upper bound
 
     def journal(self, agent: str, user_id: str, trial: int) -> Journal:
@@ -145,13 +184,14 @@ class RunDirectory:
     def episodes(self) -> list[EpisodeResult]:
         """Every finished episode, without its texts, in the order of agents in the manifest, users and trials."""
         names = [agent["name"] for agent in self.manifest()["compared"]["agents"]]
-        found = [
-            result.without_texts()
-            for name in names
-            for path in sorted((self.path / "episodes" / files.slug(name)).glob("*.json"))
-            if (result := self._load(str(path.relative_to(self.path)), EpisodeResult.from_dict))
-        ]
+        found = [episode.without_texts() for name in names for episode in self.episodes_of(name)]
         return sorted(found, key=lambda result: (names.index(result.agent), result.user, result.trial))
+
+    def episodes_of(self, agent: str) -> Iterator[EpisodeResult]:
+        """Every finished episode of an agent, whole, one at a time."""
+        for path in sorted((self.path / "episodes" / files.slug(agent)).glob("*.json")):
+            if result := self._load(str(path.relative_to(self.path)), EpisodeResult.from_dict):
+                yield result
 
     def upper_bounds(self) -> list[UpperBoundResult]:
         """Every finished upper bound, in the order of models and users."""
@@ -187,7 +227,7 @@ class RunDirectory:
             raise ValueError("it holds no JSON object")
         return value
 
-    def _write(self, name: str, value: Mapping[str, Any], compact: bool = False) -> None:
+    def _write(self, name: str, value: Any, compact: bool = False) -> None:
         clean = _clean(value)
         files.write_atomically(self.path / name, files.compact_json(clean) if compact else files.pretty_json(clean))
 

@@ -51,6 +51,13 @@ class RunSpec(BaseModel):
     context_tokens: int = Field(128_000, ge=8_192, description="the model's context, in tokens")
     embedder: str = Field("wordllama", description="what memories embed with")
     language: str = Field("en", description="language of the prompts")
+    probe: bool = Field(True, description="ask for the required states too, to tell why answers are wrong")
+    off_policy: str | None = Field(
+        None, description="run directory whose recorded conversations the agents are given, instead of having their own"
+    )
+    off_policy_agent: str | None = Field(
+        None, description="whose conversations those are (default: the first that has)"
+    )
     upper_bound: bool = Field(True, description="measure the upper bound (memory scores need it)")
     # what follows changes how a run goes, not what comes out
     concurrency: int = Field(8, ge=1, description="calls under way at once")

@@ -86,7 +86,7 @@ async def _ask(
         asked.query, tuple(o.answer for o in options), tuple(zip(asked.required_info, variant, strict=True))
     )
     try:
-        with at(f"q{question}/v{number}", labels=labels):
+        with at(f"q{question}/v{number}", "upper bound", labels):
             answer = await model.ask(task)
     except (ContentFiltered, ContextOverflow):
         return UpperBoundAnswer(question, variant, order, gold, None, "error", None)

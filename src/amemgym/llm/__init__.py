@@ -16,7 +16,7 @@ from amemgym.llm.models import (
     open_model,
     same_address,
 )
-from amemgym.llm.place import at, question_name, round_name
+from amemgym.llm.place import at, probe_name, question_name, round_name
 from amemgym.llm.provider import Completion, Provider, Request, Usage, estimate_tokens
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
     "know_keys",
     "model_names",
     "open_model",
+    "probe_name",
     "question_name",
     "round_name",
     "same_address",

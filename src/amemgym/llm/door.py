@@ -210,8 +210,8 @@ class Model:
     async def ask(self, task: Task[T]) -> Answer[T]:
         """Ask the model to do the task. Raises a ModelError where no reply can be had."""
         place = here()
-        # an exam's calls are counted apart from the conversation's
-        role = "exam" if place.is_exam and self._role == "assistant" else self._role
+        # an exam's and a probe's calls are counted apart from the conversation's
+        role = (place.examines or self._role) if self._role == "assistant" else self._role
         messages = task.messages(self._line.prompts)
         address = Address(place.name, role, digest(task, messages))
         entry = self._line.journal.take(address)
@@ -241,7 +241,7 @@ class Model:
             entry = Entry(Completion("", usage, error.finish))
         except tuple(REQUEST_ERRORS.values()) as error:
             # the same request would end so again; but a conversation that a filter stopped may be tried again
-            if isinstance(error, ContentFiltered) and not place.is_exam:
+            if isinstance(error, ContentFiltered) and place.examines is None:
                 raise
             kind = next(kind for kind, known in REQUEST_ERRORS.items() if isinstance(error, known))
             entry = Entry(error=(kind, str(error)))

@@ -16,14 +16,15 @@ from amemgym.tasks import Labels
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place as text (`p3/s1/r0`, `p3/q7`); `labels` are the exam's there, for a model that solves tasks itself."""
+    """A place as text (`p3/s1/r0`, `p3/q7`).
+
+    `examines` is what is asked there where it is no conversation: the role under which an assistant's calls are
+    counted. `labels` are the exam's, for a model that solves tasks itself.
+    """
 
     name: str = ""
+    examines: str | None = None
     labels: Labels | None = None
-
-    @property
-    def is_exam(self) -> bool:
-        return self.labels is not None
 
 
 NOWHERE = Place()
@@ -36,9 +37,9 @@ def here() -> Place:
 
 
 @contextmanager
-def at(name: str, labels: Labels | None = None) -> Iterator[None]:
+def at(name: str, examines: str | None = None, labels: Labels | None = None) -> Iterator[None]:
     """Everything inside happens at that place."""
-    token = _current.set(Place(name, labels))
+    token = _current.set(Place(name, examines, labels))
     try:
         yield
     finally:
@@ -51,3 +52,7 @@ def round_name(period: int, session: int, round_: int) -> str:
 
 def question_name(period: int, question: int) -> str:
     return f"p{period}/q{question}"
+
+
+def probe_name(period: int, question: int) -> str:
+    return f"{question_name(period, question)}/probe"

@@ -132,7 +132,8 @@ def _with_interval(value: float | None, interval: list[float] | None) -> str:
     if interval is None:
         return f"{value:.3f}"
     low, high = interval
-    return f"{value:.3f} ±{(high - low) / 2:.3f}"
+    # an interval that ends where a share does is cut there; its longer side is the half that was not
+    return f"{value:.3f} ±{max(high - value, value - low):.3f}"
 
 
 def _count(count: int, n: int) -> str:

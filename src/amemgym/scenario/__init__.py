@@ -1,7 +1,7 @@
 """Scenarios: the simulated users a run is grounded on, and the data sets they come in."""
 
 from amemgym.scenario.dataset import Dataset, load_dataset, parse_dataset, read_dataset, save_dataset
-from amemgym.scenario.model import AnswerOption, Period, Question, Scenario, Session, Update, UserProfile
+from amemgym.scenario.model import AnswerOption, Period, Question, Scenario, Session, Update, UserProfile, parse_time
 from amemgym.scenario.sources import data_names, find_data, is_data_name
 from amemgym.scenario.validate import Fault, find_faults
 
@@ -21,6 +21,7 @@ __all__ = [
     "is_data_name",
     "load_dataset",
     "parse_dataset",
+    "parse_time",
     "read_dataset",
     "save_dataset",
 ]

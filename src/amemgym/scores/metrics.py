@@ -10,11 +10,15 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from amemgym.evaluate import EpisodeResult, ExamResult
-from amemgym.scores.intervals import ratio_interval
+from amemgym.scenario import Scenario
+from amemgym.scores.diagnosis import Failure, Mistake, diagnose, mistake
+from amemgym.scores.intervals import clipped, ratio_interval
 
+C = TypeVar("C")
+T = TypeVar("T", bound="OfUser")
 K = TypeVar("K", bound=Hashable)
 
 #: how far the upper bound must lie above random for their ratio to mean something
@@ -23,12 +27,15 @@ CLEARLY_ABOVE = 0.05
 
 @dataclass(frozen=True)
 class Cell:
-    """One counted exam answer. `upper_bound` is 1, 0, or None where it was not measured."""
+    """One counted exam answer. `upper_bound` is 1, 0, or None where it was not measured; `failure` says why it is
+    wrong (None where it is right, or no probe tells), `mistake` what the wrong option is."""
 
     user: int
     period: int
     exam: ExamResult
     upper_bound: int | None = None
+    failure: Failure | None = None
+    mistake: Mistake | None = None
 
     @property
     def random(self) -> float:
@@ -57,16 +64,23 @@ class MemoryScore:
 
 
 def cells_of(
-    episodes: Iterable[EpisodeResult], upper_bound: Mapping[tuple[int, int, tuple[str, ...]], int] | None = None
+    episodes: Iterable[EpisodeResult],
+    upper_bound: Mapping[tuple[int, int, tuple[str, ...]], int] | None = None,
+    scenarios: Mapping[str, Scenario] | None = None,
 ) -> list[Cell]:
-    """The counted answers of episodes, each with its upper bound, looked up by (user, question, variant)."""
-    known = upper_bound or {}
-    return [
-        Cell(episode.user, exam.period, exam, known.get((episode.user, exam.question, exam.variant)))
-        for episode in episodes
-        for exam in episode.exams
-        if exam.counts
-    ]
+    """The counted answers of episodes, each with its upper bound, looked up by (user, question, variant), and, where
+    the scenarios are given by user id, what is behind a wrong one."""
+    known, cells = upper_bound or {}, []
+    for episode in episodes:
+        scenario = (scenarios or {}).get(episode.user_id)
+        failures = diagnose(episode, scenario) if scenario else {}
+        for exam in episode.exams:
+            if exam.counts:
+                bound = known.get((episode.user, exam.question, exam.variant))
+                failure = failures.get((exam.period, exam.question))
+                wrong = mistake(exam, scenario) if scenario else None
+                cells.append(Cell(episode.user, exam.period, exam, bound, failure, wrong))
+    return cells
 
 
 def accuracy(cells: Sequence[Cell]) -> Mean:
@@ -139,22 +153,51 @@ def _mean_of_ratios(cells: Sequence[Cell]) -> tuple[float | None, list[str]]:
     return math.fsum(ratios) / len(ratios), []
 
 
-def _mean(cells: Sequence[Cell], value: Callable[[Cell], float]) -> Mean:
+def failure_shares(cells: Sequence[Cell]) -> dict[str, Mean]:
+    """The share of all cells with each failure. With the accuracy and what no probe tells, they add up to 1."""
+    return {str(kind): _share(cells, kind) for kind in Failure}
+
+
+def mistake_shares(cells: Sequence[Cell]) -> dict[str, Mean]:
+    """The share of all cells whose wrong option is stale, future or never true. With the accuracy and the unparsed
+    replies, they add up to 1."""
+    return {str(kind): _share(cells, kind) for kind in Mistake}
+
+
+def _share(cells: Sequence[Cell], kind: Failure | Mistake) -> Mean:
+    return _mean(cells, lambda cell: float(kind in (cell.failure, cell.mistake)))
+
+
+class OfUser(Protocol):
+    """Anything that is counted, of one user."""
+
+    @property
+    def user(self) -> int: ...
+
+
+def ratio(cells: Sequence[T], numerator: Callable[[T], float], denominator: Callable[[T], float] | None = None) -> Mean:
+    """Σ numerator / Σ denominator (else the mean) over n cells, with the interval clustered by user."""
     if not cells:
         return Mean(None, 0)
-    sums = _by_user(cells, value)
-    counts = _by_user(cells, lambda cell: 1.0)
-    return Mean(math.fsum(sums) / len(cells), len(cells), ratio_interval(sums, counts))
+    sums = _by_user(cells, numerator)
+    counts = _by_user(cells, denominator or (lambda cell: 1.0))
+    return Mean(math.fsum(sums) / math.fsum(counts), len(cells), ratio_interval(sums, counts))
 
 
-def _by_user(cells: Sequence[Cell], value: Callable[[Cell], float]) -> list[float]:
+def _mean(cells: Sequence[Cell], value: Callable[[Cell], float]) -> Mean:
+    """The mean of what lies in [0, 1], and so does its interval."""
+    mean = ratio(cells, value)
+    return Mean(mean.value, mean.n, clipped(mean.interval))
+
+
+def _by_user(cells: Sequence[T], value: Callable[[T], float]) -> list[float]:
     """Sums over each user's cells, users in order."""
     groups = _grouped(cells, lambda cell: cell.user)
     return [math.fsum(value(cell) for cell in groups[user]) for user in sorted(groups)]
 
 
-def _grouped(cells: Sequence[Cell], key: Callable[[Cell], K]) -> dict[K, list[Cell]]:
-    groups: dict[K, list[Cell]] = defaultdict(list)
+def _grouped(cells: Sequence[C], key: Callable[[C], K]) -> dict[K, list[C]]:
+    groups: dict[K, list[C]] = defaultdict(list)
     for cell in cells:
         groups[key(cell)].append(cell)
     return groups

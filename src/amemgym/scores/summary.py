@@ -6,17 +6,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from amemgym.evaluate import EpisodeResult, UpperBoundResult
+from amemgym.scenario import Dataset, Scenario
 from amemgym.scores.intervals import ONE_USER
 from amemgym.scores.metrics import (
     Cell,
+    Mean,
     accuracy,
     by_period,
     by_position,
     cells_of,
+    failure_shares,
     memory_score,
+    mistake_shares,
     random_accuracy,
     upper_bound_accuracy,
 )
+from amemgym.scores.recall import recall, recall_by, state_cells, update_lag
 
 Bounds = dict[tuple[int, int, tuple[str, ...]], int]
 
@@ -25,7 +30,10 @@ OWN_ROLES = ("assistant", "memory", "exam")
 
 
 def summarise(
-    manifest: Mapping[str, Any], episodes: Sequence[EpisodeResult], upper_bounds: Sequence[UpperBoundResult]
+    manifest: Mapping[str, Any],
+    episodes: Sequence[EpisodeResult],
+    upper_bounds: Sequence[UpperBoundResult],
+    dataset: Dataset,
 ) -> dict[str, Any]:
     """The scores of a run. Depends on the results alone, not on how or in which order they came about."""
     compared = manifest["compared"]
@@ -35,6 +43,7 @@ def summarise(
         bounds[result.model] |= _lookup(result)
     by_agent = {agent["name"]: [e for e in episodes if e.agent == agent["name"]] for agent in agents}
     wanted = manifest["upper_bound"]
+    scenarios = {scenario.id: scenario for scenario in dataset}
     played = _all_cells(by_agent.values(), bounds.get(wanted["run"], {}))
     bound = upper_bound_accuracy(played)
     return {
@@ -55,7 +64,9 @@ def summarise(
         "upper_bound_interval": _pair(bound.interval),
         "why_no_interval": ONE_USER if len({cell.user for cell in played}) == 1 else None,
         "agents": {
-            agent["name"]: _agent(agent, by_agent[agent["name"]], bounds.get(_bound_of(agent, wanted), {}), manifest)
+            agent["name"]: _agent(
+                agent, by_agent[agent["name"]], bounds.get(_bound_of(agent, wanted), {}), manifest, scenarios
+            )
             for agent in agents
         },
     }
@@ -66,9 +77,10 @@ def _agent(
     episodes: Sequence[EpisodeResult],
     bounds: Bounds,
     manifest: Mapping[str, Any],
+    scenarios: Mapping[str, Scenario],
 ) -> dict[str, Any]:
     own = (agent.get("model") or {}).get("model")
-    cells = cells_of(episodes, bounds)
+    cells = cells_of(episodes, bounds, scenarios)
     overall = accuracy(cells)
     score = memory_score(cells)
     periods = by_period(cells)
@@ -98,8 +110,11 @@ def _agent(
         "by_position_n": [mean.n for mean, _ in positions],
         "chosen_by_position": [chosen for _, chosen in positions],
         "by_trial": _by_trial(episodes),
+        **_diagnosis(episodes, cells, scenarios),
         "tokens": _tokens(episodes, OWN_ROLES),
         "calls": _count(episodes, OWN_ROLES, "calls"),
+        "probe_tokens": _tokens(episodes, ("probe",)),
+        "probe_calls": _count(episodes, ("probe",), "calls"),
         "user_tokens": _tokens(episodes, ("user",)),
         "user_calls": _count(episodes, ("user",), "calls"),
         "unreadable": _unreadable(episodes),
@@ -109,6 +124,48 @@ def _agent(
         "model": own or (None if agent.get("reference") else manifest["compared"]["model"]["model"]),
         "reference": bool(agent.get("reference")),
     }
+
+
+def _diagnosis(
+    episodes: Sequence[EpisodeResult], cells: Sequence[Cell], scenarios: Mapping[str, Scenario]
+) -> dict[str, Any]:
+    """Why answers are wrong, and how well single states are remembered; None throughout where nothing was probed."""
+    mistakes = mistake_shares(cells)
+    found: dict[str, Any] = {
+        "diagnosis": None,
+        "errors": {name: share.value for name, share in mistakes.items()},
+        "errors_n": len(cells),
+        "errors_intervals": {name: _pair(share.interval) for name, share in mistakes.items()},
+        "recall": None,
+        "update_lag": None,
+    }
+    if not any(episode.probes for episode in episodes):
+        return found
+    failures, states = failure_shares(cells), state_cells(episodes, scenarios)
+    lag = update_lag(states)
+    return found | {
+        "diagnosis": {name: share.value for name, share in failures.items()},
+        "diagnosis_n": len(cells),
+        "diagnosis_intervals": {name: _pair(share.interval) for name, share in failures.items()},
+        # wrong answers whose probes are missing
+        "undiagnosed": sum(not cell.exam.correct and cell.failure is None for cell in cells),
+        "recall": {
+            "at_write": _mean(recall([state for state in states if state.age == 0])),
+            "now": _mean(recall(states)),
+            "by_age": [_mean(mean) for mean in recall_by(states, lambda state: state.age)],
+            "by_changes": [_mean(mean) for mean in recall_by(states, lambda state: state.changes)],
+            "by_life": [_mean(mean) for mean in recall_by(states, lambda state: state.life)],
+        },
+        "update_lag": {
+            "known": _mean(lag.known),
+            "mean": _mean(lag.mean),
+            "by_lag": [_mean(mean) for mean in lag.by_lag],
+        },
+    }
+
+
+def _mean(mean: Mean) -> dict[str, Any]:
+    return {"value": mean.value, "n": mean.n, "interval": _pair(mean.interval)}
 
 
 def _bound_of(agent: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:

@@ -2,9 +2,9 @@
 
 from amemgym.tasks.base import Context, Task, digest
 from amemgym.tasks.conversation import FollowUp, Reply
-from amemgym.tasks.exam import ChooseKnowing, ChooseOption, Labels
+from amemgym.tasks.exam import ChooseKnowing, ChooseOption, Labels, ProbeStates
 from amemgym.tasks.memorising import ExtractFacts, Operation, ReconcileFacts, UpdateRecord
-from amemgym.tasks.parse import Choice, Parsed, Status, parse_choice
+from amemgym.tasks.parse import Choice, Parsed, Status, parse_choice, parse_values
 from amemgym.tasks.prompts import Prompts, languages, prompts_for
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "Labels",
     "Operation",
     "Parsed",
+    "ProbeStates",
     "Prompts",
     "ReconcileFacts",
     "Reply",
@@ -26,5 +27,6 @@ __all__ = [
     "digest",
     "languages",
     "parse_choice",
+    "parse_values",
     "prompts_for",
 ]

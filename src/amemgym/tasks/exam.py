@@ -1,7 +1,8 @@
-"""The exam's task: choose the option that suits the user's situation now."""
+"""The exam's tasks: choose the option that suits the user's situation now, and (probe) say what that situation is."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +11,7 @@ from typing import ClassVar
 from amemgym.messages import TIME_FORMAT, Message
 from amemgym.tasks.base import Context, Task
 from amemgym.tasks.conversation import assistant_messages
-from amemgym.tasks.parse import Choice, Parsed, parse_choice
+from amemgym.tasks.parse import Choice, Parsed, parse_choice, parse_values
 from amemgym.tasks.prompts import Prompts
 
 #: for each option in the order shown, the values of the variables it is right for; never which one is gold
@@ -55,8 +56,35 @@ class ChooseKnowing(Task[int]):
         return _as_parsed(parse_choice(reply, self.options))
 
 
+@dataclass(frozen=True)
+class ProbeStates(Task[dict[str, str | None]]):
+    """The value each state variable has now, as far as the assistant knows; chosen among its possible values.
+
+    The value is variable → value, None where the reply gives none of those possible.
+    """
+
+    name: ClassVar[str] = "probe_states"
+    wants_json: ClassVar[bool] = True
+    variables: Mapping[str, tuple[str, ...]]
+    context: Context
+    now: datetime | None = None
+
+    def messages(self, prompts: Prompts) -> list[Message]:
+        listed = "\n".join(f"- {name}: {_quoted(values)}" for name, values in self.variables.items())
+        form = ", ".join(f"{json.dumps(name, ensure_ascii=False)}: <value>" for name in self.variables)
+        text = prompts.fill("probe", now=_time(self.now), variables=listed, form="{" + form + "}")
+        return [*assistant_messages(self.context, prompts), Message("user", text)]
+
+    def parse(self, reply: str | None) -> Parsed[dict[str, str | None]]:
+        return parse_values(reply, self.variables)
+
+
 def _as_parsed(choice: Choice) -> Parsed[int]:
     return Parsed(choice.option, choice.status)
+
+
+def _quoted(values: tuple[str, ...]) -> str:
+    return ", ".join(json.dumps(value, ensure_ascii=False) for value in values)
 
 
 def _numbered(options: tuple[str, ...]) -> str:

@@ -8,7 +8,7 @@ could read; *empty* for no text. JSON comes first, prose only where there is no 
 import json
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -142,6 +142,49 @@ def parse_object(reply: str | None) -> Parsed[dict[str, Any]]:
         return Parsed(None, Status.INVALID)
     differ = any(other not in (None, value) for other, _, _ in found)
     return Parsed(value, Status.REPAIRED if mended or differ else Status.OK)
+
+
+def parse_values(reply: str | None, variables: Mapping[str, Sequence[str]]) -> Parsed[dict[str, str | None]]:
+    """The value a reply gives each variable, out of those it may have; None where it gives none of them.
+
+    Invalid where no variable is given a readable value. Names and values may differ in case and in what joins their
+    words, no more: a number, a part of a value or another word is not taken for one.
+    """
+    if not (text := _visible(reply)):
+        return Parsed(None, Status.EMPTY)
+    found, outside = _scan(text)
+    objects = [value for value, _, _ in found]
+    if objects:
+        given, as_asked = _inner(objects[-1], variables), len(found) == 1 and not found[0][1]
+    else:
+        pairs = (line.partition(":") for line in outside.splitlines() if ":" in line and len(line) < 400)
+        given, as_asked = {_joined(name): value for name, _, value in pairs}, False
+    values: dict[str, str | None] = {}
+    for variable, known in variables.items():
+        said = given.get(_joined(variable))
+        said = said[0] if isinstance(said, list) and len(said) == 1 else said
+        exact = said if isinstance(said, str) and said in known else None
+        words = _joined(said) if isinstance(said, str) and len(said) < 400 else ""
+        near = [value for value in known if words and _joined(value) == words]
+        values[variable] = exact if exact is not None else near[0] if len(near) == 1 else None
+        as_asked = as_asked and exact is not None
+    if all(value is None for value in values.values()):
+        return Parsed(None, Status.INVALID)
+    return Parsed(values, Status.OK if as_asked else Status.REPAIRED)
+
+
+def _joined(name: str) -> str:
+    """A name without what may differ: case, emphasis, and whatever joins its words."""
+    return " ".join(re.findall(r"\w+", _plain(name.replace("_", " "))))
+
+
+def _inner(value: dict[str, Any] | None, variables: Mapping[str, Sequence[str]], depth: int = 0) -> dict[str, Any]:
+    """The object's fields by joined name; those of the one object it wraps where none of them is a variable."""
+    fields = {_joined(name): entry for name, entry in (value or {}).items()}
+    if depth < 3 and len(fields) == 1 and not fields.keys() & {_joined(name) for name in variables}:
+        inner = next(iter(fields.values()))
+        return _inner(inner, variables, depth + 1) if isinstance(inner, dict) else fields
+    return fields
 
 
 _INVALID = Choice(None, Status.INVALID)

@@ -25,9 +25,11 @@ from amemgym.seeds import generator
 from amemgym.tasks import (
     ChooseKnowing,
     ChooseOption,
+    Context,
     ExtractFacts,
     FollowUp,
     Labels,
+    ProbeStates,
     ReconcileFacts,
     Reply,
     Task,
@@ -105,9 +107,13 @@ class OfflineModel:
 
     @_solve.register
     def _(self, task: ChooseOption, labels: Labels | None) -> str:
-        remembered = [line for line in task.context.memories if not _MEMORY_OF_ASSISTANT.match(line)]
-        lines = [*_split(remembered), *_said_by_user(task.context.conversation)]
-        return self._choose(task.question, lines, labels or _unlabelled(task.options))
+        return self._choose(task.question, _known_lines(task.context), labels or _unlabelled(task.options))
+
+    @_solve.register
+    def _(self, task: ProbeStates, labels: Labels | None) -> str:
+        lines = _known_lines(task.context)
+        found = {name: self._reader.most_likely(lines, name, values) for name, values in task.variables.items()}
+        return json.dumps(found, ensure_ascii=False)
 
     @_solve.register
     def _(self, task: ChooseKnowing, labels: Labels | None) -> str:
@@ -150,6 +156,12 @@ class OfflineModel:
                 del lines[int(np.argmax(nearness))]
             lines.append(fact)
         return _THINKING.sub("‹", "\n".join(lines[-RECORD_LINES:])) or "(nothing known yet)"
+
+
+def _known_lines(context: Context) -> list[str]:
+    """What the user is known to have said: remembered, then in the window."""
+    remembered = [line for line in context.memories if not _MEMORY_OF_ASSISTANT.match(line)]
+    return [*_split(remembered), *_said_by_user(context.conversation)]
 
 
 def _facts(conversation: Iterable[Message]) -> list[str]:

@@ -138,6 +138,12 @@ class _Memory(NamedTuple):
     about: dict[str, F64]  # by text, how well each unit fits it
 
 
+def _best(scores: F64, names: Sequence[str]) -> int:
+    """The index of the highest score; among equals, decided by the names and not by their order."""
+    best = (int(i) for i in np.flatnonzero(scores >= scores.max() - 1e-6))
+    return min(best, key=lambda i: hashlib.blake2b(names[i].encode("utf-8", "replace")).digest())
+
+
 class Reader:
     def __init__(self, embed: Embed) -> None:
         self._embed = embed
@@ -174,9 +180,14 @@ class Reader:
                 known = dict(zip(values, logs, strict=True))
                 scores += [known[label[variable]] if variable in label else logs.mean() for label in labels]
 
-        best = (int(i) for i in np.flatnonzero(scores >= scores.max() - 1e-6))
-        named = {i: repr((question, sorted(labels[i].items()))).encode("utf-8", "replace") for i in best}
-        return min(named, key=lambda i: hashlib.blake2b(named[i]).digest())
+        return _best(scores, [repr((question, sorted(label.items()))) for label in labels])
+
+    def most_likely(self, lines: Sequence[str], variable: str, values: Sequence[str]) -> str:
+        """The value the variable most likely has now."""
+        if not values:
+            raise ValueError(f"there is no value that '{variable}' could have")
+        scores = self.value_scores(lines, variable, values)
+        return values[_best(scores, [repr((variable, value)) for value in values])]
 
     def _vectors(self, texts: Sequence[str]) -> F32:
         clean = [text.encode("utf-8", "replace").decode() for text in texts]

@@ -1,0 +1,162 @@
+"""Exams and probes: each question is put to a fresh copy of the agent as it was when the period ended.
+
+So nothing that is asked changes what is asked, nor another question; and all of it goes on beside the conversation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypeVar
+
+from amemgym.agents import Agent, Examinee, ExamReply, ProbeReply
+from amemgym.env import Episode, ExamItem, ProbeItem
+from amemgym.errors import AgentFailed, AMemGymError, ContentFiltered, ContextOverflow
+from amemgym.evaluate.results import ExamResult, ProbeResult
+from amemgym.evaluate.together import first_failure, side_by_side
+from amemgym.evaluate.watch import RunWatcher
+from amemgym.llm import at, probe_name, question_name
+from amemgym.memory import Item
+from amemgym.tasks import Status
+
+T = TypeVar("T")
+#: how a copy of the agent is made
+Copy = Callable[[], Examinee]
+Recalled = tuple[Item, ...]
+
+
+@dataclass(frozen=True)
+class Seat:
+    """Which episode is played: the names that its result carries."""
+
+    agent: str
+    user: int
+    trial: int
+
+
+@dataclass
+class Texts:
+    """Each text once; an episode's results point into it."""
+
+    places: dict[str, int] = field(default_factory=dict)
+
+    def place(self, item: Item) -> int:
+        return self.places.setdefault(item.line(), len(self.places))
+
+    def all(self) -> tuple[str, ...]:
+        return tuple(self.places)
+
+
+class Examiner:
+    """Takes what an agent is after each period, and has it examined as tasks of `group`."""
+
+    def __init__(
+        self,
+        seat: Seat,
+        agent: Agent,
+        episode: Episode,
+        group: asyncio.TaskGroup,
+        watcher: RunWatcher,
+        probing: bool,
+    ) -> None:
+        self._seat = seat
+        self._agent = agent
+        self._episode = episode
+        self._group = group
+        self._watcher = watcher
+        self._probing = probing
+        self._held: list[list[Item] | None] = []
+        self._exams: list[asyncio.Task[list[tuple[ExamResult, Recalled]]]] = []
+        self._probes: list[asyncio.Task[list[tuple[ProbeResult, Recalled]]]] = []
+
+    def examine(self, period: int, items: Sequence[ExamItem]) -> None:
+        """Freeze the agent and start its exam and probes. Raises AgentFailed."""
+        with blaming(self._seat, period):
+            copy, holdings = self._agent.freeze(), self._agent.holdings()
+        self._held.append(holdings)
+        exams = (self._ask(item, copy) for item in items)
+        self._exams.append(self._group.create_task(side_by_side(exams)))
+        if self._probing:
+            probes = (self._probe(item, copy) for item in self._episode.probes(period))
+            self._probes.append(self._group.create_task(side_by_side(probes)))
+
+    def results(self, texts: Texts) -> tuple[tuple[ExamResult, ...], tuple[ProbeResult, ...], list[list[int] | None]]:
+        """Exams, probes and what was held after each period, once the group has ended; `texts` takes their texts."""
+
+        def placed(recalled: Recalled) -> tuple[int, ...]:
+            return tuple(texts.place(item) for item in recalled)
+
+        exams = [replace(e, items=placed(items)) for task in self._exams for e, items in task.result()]
+        probes = [replace(p, items=placed(items)) for task in self._probes for p, items in task.result()]
+        return tuple(exams), tuple(probes), [None if h is None else list(placed(tuple(h))) for h in self._held]
+
+    async def _ask(self, item: ExamItem, copy: Copy) -> tuple[ExamResult, Recalled]:
+        answer, error = ExamReply(None, Status.EMPTY, ""), None
+        with at(question_name(item.period, item.index), "exam", item.labels):
+            try:
+                answer = await self._put(item.period, copy, lambda examinee: examinee.answer(item.question))
+            except (ContentFiltered, ContextOverflow) as failure:
+                error = str(failure)
+        self._watcher.examined()
+        graded = self._episode.grade(item, answer.option if error is None else None, answer.status)
+        result = ExamResult(
+            period=item.period,
+            question=item.index,
+            order=item.order,
+            gold=item.gold,
+            variant=item.gold_variant,
+            option=graded.option if error is None else None,
+            status=str(graded.status) if error is None else "error",
+            correct=graded.correct and error is None,
+            guessed=graded.guessed and error is None,
+            error=error,
+            reply=answer.text,
+            dropped=answer.dropped,
+        )
+        return result, answer.items
+
+    async def _probe(self, item: ProbeItem, copy: Copy) -> tuple[ProbeResult, Recalled]:
+        answer, error = ProbeReply(dict.fromkeys(item.question.variables), Status.EMPTY, ""), None
+        with at(probe_name(item.period, item.index), "probe"):
+            try:
+                answer = await self._put(item.period, copy, lambda examinee: examinee.probe(item.question))
+            except (ContentFiltered, ContextOverflow) as failure:
+                error = str(failure)
+        self._watcher.examined()
+        status = str(answer.status) if error is None else "error"
+        values = {name: answer.values.get(name) for name in item.question.variables}
+        result = ProbeResult(item.period, item.index, values, status, error, answer.text, (), answer.dropped)
+        return result, answer.items
+
+    async def _put(self, period: int, copy: Copy, ask: Callable[[Examinee], Awaitable[T]]) -> T:
+        """Ask a fresh copy."""
+        with blaming(self._seat, period):
+            examinee = copy()
+            return await ask(examinee)
+
+
+@contextmanager
+def blaming(seat: Seat, period: int) -> Iterator[None]:
+    """An exception in here that is not ours becomes AgentFailed, which names the place."""
+    try:
+        yield
+    except AMemGymError:
+        raise
+    except (Exception, SystemExit) as error:
+        if isinstance(error, BaseExceptionGroup) and isinstance(first := first_failure(error), AMemGymError):
+            raise first from error  # a memory that asks side by side
+        raise AgentFailed(
+            f"agent '{seat.agent}', user {seat.user}, period {period}: its code raised {raised(error)}"
+        ) from error
+
+
+def raised(error: BaseException) -> str:
+    """An exception as a phrase: its type, what it says, and the file and line it came from."""
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    place = f" (at {Path(frame.tb_frame.f_code.co_filename).name}:{frame.tb_lineno})" if frame else ""
+    return f"{type(error).__name__}: {' '.join(str(error).split())}{place}"
