@@ -135,8 +135,9 @@ class RunDirectory:
         by = compared.get("amemgym") if isinstance(compared, dict) else None
         written = f" and was written by amemgym {by}" if by else ""
         return RunDirectoryError(
-            f"{self.path} has format {manifest.get('format')!r}{written}; this is amemgym {__version__}, which reads"
-            f" format {FORMAT}. Use that version for it, or run again in another folder with --out"
+            f"{self.path / 'manifest.json'} has format {manifest.get('format')!r}{written}; this is amemgym"
+            f" {__version__}, which reads format {FORMAT}. Use that version for it, or run again in"
+            " another folder with --out"
         )
 
     # the data that is played

@@ -12,10 +12,6 @@ from rich.table import Table
 
 from amemgym.report.sparkline import sparkline
 
-OFFLINE = (
-    "model: offline, an embedded stand-in that knows words, not language: these scores compare memories with each other"
-    " and say nothing of how a language model would do (see --model)"
-)
 SCORES = {"ratio_of_means": "ratio of means", "mean_of_ratios": "mean of ratios"}
 
 
@@ -28,7 +24,15 @@ def print_scores(console: Console, scores: Mapping[str, Any], seconds: Mapping[s
     console.print(table)
     console.width = width
     for note in notes(scores):
-        console.print(f"  {escape(note)}", highlight=False, style="dim" if note != OFFLINE else "yellow")
+        console.print(f"  {escape(note)}", highlight=False, style="dim")
+    for warning in warnings(scores):
+        console.print(f"  warning: {escape(warning)}", highlight=False, style="yellow")
+
+
+def warnings(scores: Mapping[str, Any]) -> list[str]:
+    """Every warning, the agents' under their names."""
+    of_agents = [f"{name}: {w}" for name, agent in scores["agents"].items() for w in agent["warnings"]]
+    return [*scores["warnings"], *of_agents]
 
 
 def notes(scores: Mapping[str, Any]) -> list[str]:
@@ -43,8 +47,6 @@ def notes(scores: Mapping[str, Any]) -> list[str]:
         " ±: 95%, clustered by user. By period: ▁ 0 to █ 1. Seconds: what the model took, summed. ~: estimated",
     ]
     played = {agent["model"] for agent in scores["agents"].values() if agent["model"]} or {scores["model"]}
-    if "offline" in played:
-        found.append(OFFLINE)
     if played != {"offline"}:
         found.append(f"model: {scores['model']}, simulated user: {scores['user_model']}")
     if scores["why_no_interval"]:

@@ -14,8 +14,10 @@ from amemgym.scores.metrics import (
     upper_bound_accuracy,
 )
 from amemgym.scores.summary import OWN_ROLES, summarise
+from amemgym.scores.warnings import OFFLINE
 
 __all__ = [
+    "OFFLINE",
     "OWN_ROLES",
     "Cell",
     "Mean",

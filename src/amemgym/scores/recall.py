@@ -7,11 +7,12 @@ Recall is corrected for guessing: with V possible values, a guess is right once 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from amemgym.evaluate import EpisodeResult
 from amemgym.scenario import Scenario
 from amemgym.scores.diagnosis import last_update
+from amemgym.scores.intervals import clipped
 from amemgym.scores.metrics import Mean, ratio
 
 #: ages, changes and lives beyond this are taken together, as too few to tell apart
@@ -75,7 +76,8 @@ def _history(scenario: Scenario, period: int, variable: str) -> tuple[int, int, 
 
 def recall(cells: Sequence[StateCell]) -> Mean:
     """Corrected recall over cells, with the interval clustered by user."""
-    return ratio(cells, lambda cell: cell.right - cell.guess, lambda cell: 1 - cell.guess)
+    found = ratio(cells, lambda cell: cell.right - cell.guess, lambda cell: 1 - cell.guess)
+    return replace(found, interval=clipped(found.interval, low=-1))  # of two values, none known is −1
 
 
 def recall_by(cells: Sequence[StateCell], key: Callable[[StateCell], int]) -> list[Mean]:

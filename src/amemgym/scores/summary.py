@@ -22,6 +22,7 @@ from amemgym.scores.metrics import (
     upper_bound_accuracy,
 )
 from amemgym.scores.recall import recall, recall_by, state_cells, update_lag
+from amemgym.scores.warnings import agent_warnings, run_warnings
 
 Bounds = dict[tuple[int, int, tuple[str, ...]], int]
 
@@ -46,7 +47,7 @@ def summarise(
     scenarios = {scenario.id: scenario for scenario in dataset}
     played = _all_cells(by_agent.values(), bounds.get(wanted["run"], {}))
     bound = upper_bound_accuracy(played)
-    return {
+    scores = {
         "amemgym": compared["amemgym"],
         "protocol": {"name": compared["protocol"]["name"], "version": compared["protocol"]["version"]},
         "first_score": compared["protocol"]["first_score"],
@@ -70,6 +71,9 @@ def summarise(
             for agent in agents
         },
     }
+    for agent in scores["agents"].values():
+        agent["warnings"] = agent_warnings(agent, scores["random"])
+    return scores | {"warnings": run_warnings(scores)}
 
 
 def _agent(
@@ -118,12 +122,29 @@ def _agent(
         "user_tokens": _tokens(episodes, ("user",)),
         "user_calls": _count(episodes, ("user",), "calls"),
         "unreadable": _unreadable(episodes),
+        **_memory_kept(agent, episodes),
         "dropped_messages": sum(episode.dropped for episode in episodes),
         "exams_cut_short": sum(exam.dropped > 0 for exam in exams),
         "episodes": {"finished": len(episodes), "planned": planned},
         "model": own or (None if agent.get("reference") else manifest["compared"]["model"]["model"]),
         "reference": bool(agent.get("reference")),
     }
+
+
+def _memory_kept(agent: Mapping[str, Any], episodes: Sequence[EpisodeResult]) -> dict[str, int]:
+    """After how many periods something had been written to a memory that can tell what it holds, and how often it
+    held nothing then."""
+    freq = agent.get("freq")
+    if freq is None:  # it writes nothing
+        return {"memory_written": 0, "memory_empty": 0}
+    due = freq + agent["n_s"]
+    held = [
+        count
+        for episode in episodes
+        for count, spoken in zip(episode.held, episode.spoken, strict=True)
+        if count is not None and spoken >= due
+    ]
+    return {"memory_written": len(held), "memory_empty": held.count(0)}
 
 
 def _diagnosis(
