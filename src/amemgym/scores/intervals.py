@@ -1,8 +1,9 @@
 """Intervals clustered by user: the cells of one user are not independent, so users are what is sampled.
 
 Every score here is a ratio of two sums over users (an accuracy is right answers over answers; the memory score is
-Σ(accuracy − random) over Σ(upper bound − random)). Its standard error is that of the linearised ratio over clusters
-(Cochran, Sampling Techniques, 3rd ed., section 6.3), with Student's t on users − 1 degrees of freedom.
+Σ(accuracy − random) over Σ(upper bound − random)), or the difference of two such ratios over the same users. Its
+standard error is that of the linearised ratio over clusters (Cochran, Sampling Techniques, 3rd ed., section 6.3; of
+two ratios compared in one sample, further on in chapter 6), with Student's t on users − 1 degrees of freedom.
 """
 
 from __future__ import annotations
@@ -17,14 +18,52 @@ def ratio_interval(
     numerators: Sequence[float], denominators: Sequence[float], level: float = 0.95
 ) -> tuple[float, float] | None:
     """The interval of Σ numerators / Σ denominators, one entry a user; None with fewer than two users or a zero sum."""
-    users = len(numerators)
-    total = math.fsum(denominators)
-    if users < 2 or total == 0:
+    ratio = _linearised(numerators, denominators)
+    return None if ratio is None else _around(*ratio, level)
+
+
+def difference_interval(
+    numerators_a: Sequence[float],
+    denominators_a: Sequence[float],
+    numerators_b: Sequence[float],
+    denominators_b: Sequence[float],
+    level: float = 0.95,
+) -> tuple[float, float] | None:
+    """The interval of Σ numerators_a / Σ denominators_a − Σ numerators_b / Σ denominators_b.
+
+    One entry a user, the same users in the same order in all four (ValueError where their numbers differ). Paired by
+    user: what makes a user easy for both cancels out. None with fewer than two users or where a denominator's sum is
+    zero. With e = (numerator − ratio · denominator) / Σ denominators, each user's share in the error of a ratio, the
+    variance is users / (users − 1) · Σ(e_a − e_b)² (Cochran, 3rd ed., chapter 6, comparison of two ratios).
+    """
+    if len(numerators_a) != len(numerators_b):
+        raise ValueError(f"not the same users: {len(numerators_a)} in a, {len(numerators_b)} in b")
+    a, b = _linearised(numerators_a, denominators_a), _linearised(numerators_b, denominators_b)
+    if a is None or b is None:
         return None
+    return _around(a[0] - b[0], [x - y for x, y in zip(a[1], b[1], strict=True)], level)
+
+
+def clipped(interval: tuple[float, float] | None, low: float = 0, high: float = 1) -> tuple[float, float] | None:
+    """The interval cut to what the number can be (a share: 0 to 1), as Student's t knows no bounds. None stays None."""
+    if interval is None:
+        return None
+    return min(max(interval[0], low), high), min(max(interval[1], low), high)
+
+
+def _linearised(numerators: Sequence[float], denominators: Sequence[float]) -> tuple[float, list[float]] | None:
+    """The ratio, and what each user adds to its error; None where there is no interval."""
+    total = math.fsum(denominators)
+    if len(numerators) < 2 or total == 0:
+        return None
+    ratio = math.fsum(numerators) / total
+    return ratio, [(n - ratio * d) / total for n, d in zip(numerators, denominators, strict=True)]
+
+
+def _around(value: float, errors: Sequence[float], level: float) -> tuple[float, float]:
     from scipy.stats import t  # 0.5 s, so only where an interval is wanted
 
-    ratio = math.fsum(numerators) / total
-    residuals = [n - ratio * d for n, d in zip(numerators, denominators, strict=True)]
-    variance = users / (users - 1) * math.fsum(r * r for r in residuals)
-    half = float(t.ppf(0.5 + level / 2, users - 1)) * math.sqrt(variance) / abs(total)
-    return ratio - half, ratio + half
+    users = len(errors)
+    variance = users / (users - 1) * math.fsum(e * e for e in errors)
+    half = float(t.ppf(0.5 + level / 2, users - 1)) * math.sqrt(variance)
+    return value - half, value + half
