@@ -12,6 +12,8 @@ from rich.table import Table
 
 from amemgym.report.sparkline import sparkline
 
+#: the column of failure shares
+FAILURES = "write/read/use"
 SCORES = {"ratio_of_means": "ratio of means", "mean_of_ratios": "mean of ratios"}
 
 
@@ -89,6 +91,9 @@ def _table(scores: Mapping[str, Any], seconds: Mapping[str, float]) -> Table:
     for name in ("overall", "memory score"):
         table.add_column(name, no_wrap=True)
     table.add_column("by period", no_wrap=True)
+    probed = any(agent["diagnosis"] for agent in scores["agents"].values())
+    if probed:
+        table.add_column(FAILURES, no_wrap=True)
     for name in ("n", "invalid", "tokens in/out", "seconds"):
         table.add_column(name, justify="right", no_wrap=True)
     first = scores["first_score"]
@@ -105,6 +110,7 @@ def _table(scores: Mapping[str, Any], seconds: Mapping[str, float]) -> Table:
             _with_interval(agent["overall"], agent["interval"]),
             _with_interval(score[first], interval),
             sparkline(agent["by_period"]),
+            *([_failures(agent["diagnosis"])] if probed else []),
             str(agent["n"]),
             _count(agent["invalid"], agent["n"]) if played else "",
             _tokens(agent["tokens"]) if played else "",
@@ -112,12 +118,18 @@ def _table(scores: Mapping[str, Any], seconds: Mapping[str, float]) -> Table:
             style="" if played else "dim",
             end_section=last_played,
         )
+    blank = [""] if probed else []
     if scores["upper_bound"] is not None:
         bound = _with_interval(scores["upper_bound"], scores["upper_bound_interval"])
-        table.add_row("upper bound", bound, f"{1:.3f}", "", str(scores["upper_bound_n"]), style="dim")
+        table.add_row("upper bound", bound, f"{1:.3f}", "", *blank, str(scores["upper_bound_n"]), style="dim")
     if scores["random"] is not None:
-        table.add_row("random", f"{scores['random']:.3f}", f"{0:.3f}", "", str(scores["random_n"]), style="dim")
+        table.add_row("random", f"{scores['random']:.3f}", f"{0:.3f}", "", *blank, str(scores["random_n"]), style="dim")
     return table
+
+
+def _failures(diagnosis: Mapping[str, float] | None) -> str:
+    shares = [diagnosis[name] if diagnosis else None for name in ("write", "read", "utilization")]
+    return "/".join("–" if share is None else f"{share:.3f}".lstrip("0") for share in shares)
 
 
 def _descending(value: float | None) -> float:
