@@ -61,7 +61,7 @@ def sums(counts: Array) -> Sums:
     return counts.sum(axis=2).tolist()  # type: ignore[no-any-return]
 
 
-@pytest.fixture(scope="module", params=[20, 8], ids=["20 users", "8 users"])
+@pytest.fixture(params=[20, 8], ids=["20 users", "8 users"])
 def worlds(request: pytest.FixtureRequest) -> Worlds:
     return Worlds(request.param)
 
