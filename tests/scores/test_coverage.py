@@ -1,8 +1,8 @@
 """Seeded worlds in which the truth is known: how often the 95% intervals hold it, and how often p calls chance a find.
 
 A world is made as runs are: users differ in how hard they are for all agents and for each, so do periods within a
-user, and some users have more periods than others. 95% intervals must hold
-the truth in 92 to 97 of 100 worlds, and p < .05 must stay within 6 of 100 where there is no difference.
+user, and some users have more periods than others. 95% intervals must hold the truth in 92 to 97 of 100 worlds, and
+p < .05 must stay within 6 of 100 where there is no difference.
 """
 
 from __future__ import annotations

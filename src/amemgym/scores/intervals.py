@@ -51,8 +51,9 @@ def share_interval(
 
     A rare share is skewed over users, and an interval of equal arms then covers too little (with 8 users and a share of
     0.1, about 90% where 95% is said). So it is made on the scale of log(share / (1 − share)), where the standard error
-    is that of the share / (share · (1 − share)), and taken back (Korn and Graubard, Analysis of Health Surveys, section
-    2.3). None also where the share is 0 or 1: without a single case nobody knows how users differ.
+    is that of the share / (share · (1 − share)), and taken back (Korn and Graubard 1998, Survey Methodology 24, 193;
+    `svyciprop(method = "logit")` of R's survey). None also where the share is 0 or 1: without a single case nobody
+    knows how users differ.
     """
     ratio = _linearised(numerators, denominators)
     if ratio is None or not 0 < ratio[0] < 1:
