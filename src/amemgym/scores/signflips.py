@@ -54,7 +54,7 @@ def _tested(rows: Sequence[Sequence[float]]) -> list[float]:
     from scipy.stats import permutation_test
 
     def total(values: Any, axis: int) -> Any:
-        # rounded, for sums of thirds that are equal must count as equal
+        # rounded, for sums that are equal but for rounding must count as equal
         return np.round(np.sum(values, axis=axis), 9)
 
     result = permutation_test(
