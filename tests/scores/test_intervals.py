@@ -105,8 +105,10 @@ def test_a_common_share_of_many_users_hardly_changes() -> None:
 
 
 def test_a_share_of_none_or_all_has_no_interval() -> None:
-    assert share_interval([0, 0, 0], [10, 10, 10]) is None
-    assert share_interval([10, 10], [10, 10]) is None
+    assert share_interval([0, 0, 0], [10, 10, 10]) == pytest.approx((0, 0.7076), abs=1e-4)  # 1 − .025^(1/3)
+    assert share_interval([10, 10], [10, 10]) == pytest.approx((0.1581, 1), abs=1e-4)
+    many = [0] * 20
+    assert share_interval(many, [100] * 20) == pytest.approx((0, 0.1684), abs=1e-4)
 
 
 def test_an_interval_is_cut_to_what_its_number_can_be() -> None:

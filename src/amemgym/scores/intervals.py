@@ -52,13 +52,19 @@ def share_interval(
     A rare share is skewed over users, and an interval of equal arms then covers too little (with 8 users and a share of
     0.1, about 90% where 95% is said). So it is made on the scale of log(share / (1 − share)), where the standard error
     is that of the share / (share · (1 − share)), and taken back (Korn and Graubard 1998, Survey Methodology 24, 193;
-    `svyciprop(method = "logit")` of R's survey). None also where the share is 0 or 1: without a single case nobody
-    knows how users differ.
+    `svyciprop(method = "logit")` of R's survey).
+
+    Where no user shows a single case, how users differ is not seen. Then the share can be no larger than that of the
+    users who would ever show one, which with none among u is at most 1 − ((1 − level) / 2)^(1/u) (Clopper and Pearson
+    1934, Biometrika 26, 404); a share of 1 is the same from the other side.
     """
     ratio = _linearised(numerators, denominators)
-    if ratio is None or not 0 < ratio[0] < 1:
+    if ratio is None:
         return None
     share, errors = ratio
+    if not 0 < share < 1:
+        most = 1 - ((1 - level) / 2) ** (1 / len(errors))
+        return (0.0, most) if share <= 0 else (1 - most, 1.0)
     low, high = _around(math.log(share / (1 - share)), [e / (share * (1 - share)) for e in errors], level)
     return _share(low), _share(high)
 

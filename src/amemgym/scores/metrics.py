@@ -15,7 +15,7 @@ from typing import Protocol, TypeVar
 from amemgym.evaluate import EpisodeResult, ExamResult
 from amemgym.scenario import Scenario
 from amemgym.scores.diagnosis import Failure, Mistake, diagnose, mistake
-from amemgym.scores.intervals import clipped, ratio_interval
+from amemgym.scores.intervals import clipped, ratio_interval, share_interval
 
 C = TypeVar("C")
 T = TypeVar("T", bound="OfUser")
@@ -165,7 +165,11 @@ def mistake_shares(cells: Sequence[Cell]) -> dict[str, Mean]:
 
 
 def _share(cells: Sequence[Cell], kind: Failure | Mistake) -> Mean:
-    return _mean(cells, lambda cell: float(kind in (cell.failure, cell.mistake)))
+    def is_kind(cell: Cell) -> float:
+        return float(kind in (cell.failure, cell.mistake))
+
+    mean = ratio(cells, is_kind)
+    return Mean(mean.value, mean.n, share_interval(_by_user(cells, is_kind), _by_user(cells, lambda cell: 1.0)))
 
 
 class OfUser(Protocol):
