@@ -104,7 +104,7 @@ def test_a_common_share_of_many_users_hardly_changes() -> None:
     assert share_interval(rights, n) == pytest.approx(ratio_interval(rights, n), abs=1e-3)
 
 
-def test_a_share_of_none_or_all_has_no_interval() -> None:
+def test_a_share_of_none_or_all_has_a_bound() -> None:
     assert share_interval([0, 0, 0], [10, 10, 10]) == pytest.approx((0, 0.7076), abs=1e-4)  # 1 − .025^(1/3)
     assert share_interval([10, 10], [10, 10]) == pytest.approx((0.1581, 1), abs=1e-4)
     many = [0] * 20

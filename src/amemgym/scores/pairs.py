@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields
 from itertools import combinations
 from typing import Any
 
-from amemgym.scores.intervals import difference_interval, ratio_interval
+from amemgym.scores.intervals import clipped, difference_interval, ratio_interval
 from amemgym.scores.metrics import CLEARLY_ABOVE, Cell
 from amemgym.scores.power import users_needed
 from amemgym.scores.signflips import sign_flip_p, smallest_p
@@ -117,7 +117,7 @@ def _pair(
         users=len(differences),
         difference=math.fsum(sums) / len(cells) if cells else None,
         # both have the same cells, so the difference of the two ratios is one ratio
-        interval=ratio_interval(sums, counts),
+        interval=clipped(ratio_interval(sums, counts), low=-1),
         p=p,
         smallest_p=smallest_p(len(differences)),
         p_adjusted=adjusted,
