@@ -15,7 +15,7 @@ from scipy import stats
 
 from amemgym.evaluate import ExamResult
 from amemgym.scores import Cell, accuracy, memory_score
-from amemgym.scores.intervals import difference_interval, ratio_interval
+from amemgym.scores.intervals import clipped, difference_interval, ratio_interval
 from amemgym.scores.pairs import Pair, compare_agents
 from amemgym.scores.power import users_needed
 
@@ -132,7 +132,7 @@ def test_users_with_more_cells_weigh_more() -> None:
     b = [*agent([1], n=4), *[cell(q < 3, 1, q) for q in range(12)]]
     found = pair(a, b)
     assert found.difference == pytest.approx((2 + 3) / 16)
-    assert found.interval == pytest.approx(ratio_interval([2, 3], [4, 12]))
+    assert found.interval == pytest.approx(clipped(ratio_interval([2, 3], [4, 12]), low=-1))
     # of the users' own differences, .5 and .25
     assert found.effect_size == pytest.approx(0.375 / (0.25 / 2**0.5))
 
