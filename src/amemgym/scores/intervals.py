@@ -66,7 +66,7 @@ def share_interval(
         most = 1 - ((1 - level) / 2) ** (1 / len(errors))
         return (0.0, most) if share <= 0 else (1 - most, 1.0)
     low, high = _around(math.log(share / (1 - share)), [e / (share * (1 - share)) for e in errors], level)
-    return _share(low), _share(high)
+    return min(_share(low), share), max(_share(high), share)  # in the last digit, there and back is not the same
 
 
 def clipped(interval: tuple[float, float] | None, low: float = 0, high: float = 1) -> tuple[float, float] | None:

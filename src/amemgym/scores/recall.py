@@ -13,7 +13,7 @@ from amemgym.evaluate import EpisodeResult
 from amemgym.scenario import Scenario
 from amemgym.scores.diagnosis import last_update
 from amemgym.scores.intervals import clipped
-from amemgym.scores.metrics import Mean, ratio
+from amemgym.scores.metrics import Mean, ratio, share
 
 #: ages, changes and lives beyond this are taken together, as too few to tell apart
 MOST = 8
@@ -124,7 +124,7 @@ def update_lag(cells: Sequence[StateCell]) -> UpdateLag:
     longest = min(MOST, max((change.life for change in changes), default=0))
     known = [change for change in changes if change.lag is not None]
     return UpdateLag(
-        known=ratio(changes, lambda change: float(change.lag is not None)),
+        known=share(changes, lambda change: change.lag is not None),
         mean=ratio(known, lambda change: float(change.lag or 0)),
         by_lag=[_known_within(lag, changes) for lag in range(longest)],
     )
@@ -133,4 +133,4 @@ def update_lag(cells: Sequence[StateCell]) -> UpdateLag:
 def _known_within(lag: int, changes: Sequence[_Change]) -> Mean:
     """The share known within so many periods, of the changes that held so long."""
     held = [change for change in changes if change.life > lag]
-    return ratio(held, lambda change: float(change.lag is not None and change.lag <= lag))
+    return share(held, lambda change: change.lag is not None and change.lag <= lag)

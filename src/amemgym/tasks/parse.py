@@ -148,8 +148,8 @@ def parse_values(reply: str | None, variables: Mapping[str, Sequence[str]]) -> P
     """The value a reply gives each variable, out of those it may have; None where it gives none of them.
 
     Invalid where no variable is given a readable value. Names and values may differ in case and in what joins their
-    words, no more: a number, a part of a value or another word is not taken for one. Of several answers the last
-    counts.
+    words, no more: a value's place in the list, a part of it or another word is not taken for it. Of several answers
+    the last counts.
     """
     if not (text := _visible(reply)):
         return Parsed(None, Status.EMPTY)
@@ -172,7 +172,7 @@ def parse_values(reply: str | None, variables: Mapping[str, Sequence[str]]) -> P
     for name, known in variables.items():
         said = _field(fields, name, variables)
         values[name] = _value(said[0], known) if len(said) == 1 else None
-        as_asked = as_asked and fields.get(name) in known
+        as_asked = as_asked and isinstance(fields.get(name), str) and fields[name] in known
     if all(value is None for value in values.values()):
         return Parsed(None, Status.INVALID)
     return Parsed(values, Status.OK if as_asked else Status.REPAIRED)
@@ -202,6 +202,7 @@ def _field(fields: Mapping[str, Any], name: str, variables: Mapping[str, Sequenc
 def _value(said: Any, known: Sequence[str]) -> str | None:
     """The possible value that was said: exactly, else the only one like it."""
     said = said[0] if isinstance(said, list) and len(said) == 1 else said
+    said = json.dumps(said) if isinstance(said, bool | int) else said  # where a value is written like one
     if not isinstance(said, str) or said in known:
         return said if isinstance(said, str) else None
     near = [value for value in known if len(said) < 400 and _alike(value) == _alike(said) != ""]
