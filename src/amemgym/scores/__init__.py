@@ -1,5 +1,6 @@
 """Scores: metrics and intervals as pure functions of results, and the summary that scores.json holds."""
 
+from amemgym.scores.by_user import UserScores, by_user
 from amemgym.scores.intervals import ratio_interval
 from amemgym.scores.metrics import (
     Cell,
@@ -20,9 +21,11 @@ __all__ = [
     "Cell",
     "Mean",
     "MemoryScore",
+    "UserScores",
     "accuracy",
     "by_period",
     "by_position",
+    "by_user",
     "cells_of",
     "memory_score",
     "random_accuracy",
