@@ -52,9 +52,9 @@ class Import:
         #: the users with results, in the data's order
         self.dataset = self._played(dataset)
         self._users = {scenario.id: (user, scenario) for user, scenario in enumerate(self.dataset)}
+        self.remarks += self._bound_remarks(dataset)
         if self._counted:
             self.remarks.append("tokens and seconds are those of exams; what conversations cost is not recorded")
-        self.remarks += self._bound_remarks(dataset)
         self.manifest = self._make_manifest(dataset)
 
     def write(self, directory: RunDirectory) -> None:

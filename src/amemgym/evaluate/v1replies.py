@@ -180,7 +180,8 @@ def _usage(fields: Mapping[str, Any]) -> tuple[int, int, float] | None:
     given, output, seconds = used.get("input_tokens"), used.get("output_tokens"), used.get("time_elapsed")
     if not _is_count(given) or not _is_count(output):
         return None
-    if not isinstance(seconds, int | float) or not 0 <= seconds <= MOST_SECONDS:  # NaN is in no range
+    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if not number or not 0 <= seconds <= MOST_SECONDS:  # NaN is in no range
         seconds = 0.0
     return given, output, float(seconds)
 

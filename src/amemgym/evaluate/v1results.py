@@ -239,10 +239,8 @@ def conversation(reader: Reader, scenario: Scenario) -> Conversation:
         except ValueError as error:
             remarks.add(folder.name(name), f"{error}; the conversation ends before it")
             break
-    extra = [number for number in names if number >= len(scenario.periods)]
-    if extra:
-        why = f"{len(extra)} more periods than the scenario's {len(scenario.periods)}; left out"
-        remarks.add(folder.name(TALKS), why)
+    if any(number >= len(scenario.periods) for number in names):
+        remarks.add(folder.name(TALKS), f"periods beyond the scenario's {len(scenario.periods)} are left out")
     return talk
 
 
