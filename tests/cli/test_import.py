@@ -119,6 +119,13 @@ def test_a_reply_is_read_by_our_parser_and_never_guessed(results: Path, small: P
     assert "native, user Ann-1: overall .167 (n 6), write .333, read .000, utilization .167, unparsed .333" in ended.out
 
 
+def test_what_no_probe_explains_is_undiagnosed(results: Path, small: Path) -> None:
+    (results / "native" / ANN / "diagnosis_results.json").unlink()
+    ended = succeeded(inside("import", results, "--data", small, "--out", "run"))
+    assert "native, user Ann-1: overall .667 (n 6), undiagnosed .333\n" in ended.out
+    assert "native, user Ben-1: overall .667 (n 6), write .333, read .000, utilization .000\n" in ended.out
+
+
 def test_a_state_required_twice_is_one_state(tmp_path: Path) -> None:
     (ann,) = twice = users()[:1]
     ann["qas"] = ann["qas"][:1]
@@ -174,15 +181,24 @@ def test_names_are_never_paths(small: Path, tmp_path: Path) -> None:
     assert new and all(name.startswith("run/") for name in new)
 
 
+def test_a_name_is_one_line_and_no_short_id_stands_for_two(tmp_path: Path) -> None:
+    alike = [{**users()[0], "id": f"0123456789ab-{number}"} for number in range(2)]
+    for user in alike:
+        write_results(tmp_path / "results" / "my\n agent", user)
+    ended = succeeded(inside("import", "results", "--data", put(tmp_path / "alike.json", alike), "--out", "run"))
+    assert agents(Path("run")) == ["my agent"]
+    assert "my agent, user 0123456789ab-1: overall .667 (n 6)" in ended.out
+
+
 def test_folders_of_other_users_and_links_are_named(results: Path, small: Path) -> None:
     shutil.copytree(results / "native" / ANN, results / "native/Eve-1")
-    (results / "latest").symlink_to(results / "awi", target_is_directory=True)
-    (results / "native/loop").symlink_to(results, target_is_directory=True)
+    links = ["latest", "link-1", "link-2", "link-3", "link-4", "native/loop"]
+    for link in links[::-1]:
+        (results / link).symlink_to(results, target_is_directory=True)
     ended = succeeded(inside("import", results, "--data", small, "--out", "run"))
-    assert sorted(notes(ended)) == [
-        "latest: a link to a folder is not followed; copy that folder here",
+    assert notes(ended) == [
+        *(f"{link}: a link to a folder is not followed; copy that folder here" for link in links),
         "native/Eve-1: no user of data 'small'; skipped",
-        "native/loop: a link to a folder is not followed; copy that folder here",
     ]
     assert agents(Path("run")) == ["awi", "native"]
 
@@ -315,5 +331,6 @@ def test_exams_of_another_period_are_not_this_one_s(results: Path, small: Path) 
         "native/Ann-1/overall_results.json, period 1, question 1",
         "native/Ann-1/overall_results.json, period 1, question 2",
     ]
-    assert strict_json(Path("run/scores.json"))["agents"]["native"]["n"] == 8
+    native = strict_json(Path("run/scores.json"))["agents"]["native"]
+    assert (native["n"], native["overall"]) == (8, 6 / 8)
     assert exams(users()[0], 1)[1]["answer_state"] == ["fish"]

@@ -133,7 +133,8 @@ def test_several_questions_of_a_period_are_one_sentence(ann: Path, small: Path) 
 def test_what_is_not_there_contradicts_nothing(ann: Path, small: Path) -> None:
     """Other versions write other fields beside the reply."""
     edit(ann / EXAMS, lambda v: [[{"raw_response": e["raw_response"], "new": {"a": [1]}} for e in row] for row in v])
-    edit(ann / PROBES, lambda v: [[{"raw_response": e["raw_response"], "new": None} for e in row] for row in v])
+    bare = {"new": None, "results": [{"info_type": "home_town"}, {"score": 1.0}, None]}
+    edit(ann / PROBES, lambda v: [[{"raw_response": e["raw_response"]} | bare for e in row[:1]] + row[1:] for row in v])
     remarks, native = imported(small)
     assert remarks == []
     assert (native["n"], native["undiagnosed"], native["diagnosis"]["write"]) == (12, 0, 4 / 12)
@@ -275,6 +276,7 @@ def test_a_conversation_ends_where_it_is_not_whole(
 def test_more_conversation_than_the_scenario_has(ann: Path, small: Path) -> None:
     shutil.copy(ann / TALK, ann / "interactions/period_2.json")
     (ann / "interactions/notes.txt").write_text("?")
+    (ann / "interactions/period_1.json").write_text("of two files for one period, the first counts")
     assert imported(small)[0] == ["native/Ann-1/interactions: periods beyond the scenario's 2 are left out"]
     assert talks() == {"Ann-1": 2, "Ben-1": 2}
 

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from amemgym import files
 from amemgym.errors import DataError
-from amemgym.evaluate import EpisodeResult
+from amemgym.evaluate import EpisodeResult, Import, RunDirectory
 from amemgym.evaluate.v1replies import Read, counts
 from amemgym.evaluate.v1results import Folder, Remarks
 from amemgym.evaluate.v1users import UpperBounds, read_user
-from amemgym.scenario import Scenario
-from tests.scenario.build import JSON_VALUES, places, small_user
-from tests.support.v1_results import exams, probes, put, talk, upper_bound
+from amemgym.scenario import Scenario, parse_dataset
+from tests.scenario.build import JSON_VALUES, as_bytes, places, small_user
+from tests.support.v1_results import edit, exams, probes, put, talk, upper_bound, write_results
 
 USER = small_user()
 SCENARIO = Scenario.model_validate(USER)
@@ -95,6 +95,18 @@ def test_any_json_in_an_upper_bound(folder: Folder, data: st.DataObject) -> None
         return
     result = bounds.of(SCENARIO, 0, "big", Remarks())
     assert result is None or files.compact_json(result.as_dict())
+
+
+def test_files_that_change_meanwhile_are_refused(tmp_path: Path) -> None:
+    place = write_results(tmp_path / "native", USER)
+    dataset, _ = parse_dataset(as_bytes(USER), name="small")
+    found, run = Import(tmp_path / "native", dataset, None, "big"), RunDirectory(tmp_path / "run")
+    with run.lock():
+        run.claim(found.manifest)
+        edit(place / "overall_results.json", lambda periods: periods[0][0].update(raw_response="2"))
+        with pytest.raises(DataError, match=r"native/ada changed while it was imported"):
+            found.write(run)
+    assert run.episode("native", "ada", 0) is None
 
 
 # --- tokens ---

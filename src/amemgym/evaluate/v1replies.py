@@ -180,9 +180,8 @@ def _usage(fields: Mapping[str, Any]) -> tuple[int, int, float] | None:
     given, output, seconds = used.get("input_tokens"), used.get("output_tokens"), used.get("time_elapsed")
     if not _is_count(given) or not _is_count(output):
         return None
-    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
-    if not number or not 0 <= seconds <= MOST_SECONDS:  # NaN is in no range
-        seconds = 0.0
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds <= MOST_SECONDS:
+        seconds = 0.0  # NaN is in no range
     return given, output, float(seconds)
 
 
