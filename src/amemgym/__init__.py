@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from amemgym.version import __version__
 
 if TYPE_CHECKING:
-    from amemgym.api import RunReport, resume, run, score
+    from amemgym.api import RunReport, import_run, resume, run, score
     from amemgym.env import Environment, Episode
     from amemgym.memory import Item, Memory
     from amemgym.messages import Message
@@ -31,6 +31,7 @@ _WHERE = {
     "Message": "messages",
     "RunReport": "api",
     "Scenario": "scenario",
+    "import_run": "api",
     "load_dataset": "scenario",
     "resume": "api",
     "run": "api",
@@ -48,6 +49,7 @@ __all__ = [
     "RunReport",
     "Scenario",
     "__version__",
+    "import_run",
     "load_dataset",
     "resume",
     "run",

@@ -16,12 +16,14 @@ from amemgym.agents import AgentSpec, agent_of_class
 from amemgym.env import find_rules
 from amemgym.errors import AMemGymError, RunDirectoryError, RunFailed, UsageError
 from amemgym.evaluate import (
+    Import,
     Run,
     RunDirectory,
     RunOutcome,
     RunSpec,
     RunWatcher,
     default_directory,
+    import_directory,
     make_manifest,
     make_spec,
     read_recorded,
@@ -139,6 +141,10 @@ def resume(directory: str | Path, *, watcher: RunWatcher | None = None, **settin
     `settings` may be those that change no result (concurrency, timeout, attempts).
     """
     manifest = RunDirectory(directory).manifest()
+    if "imported" in manifest["compared"]:
+        raise UsageError(
+            f"{directory} holds imported results, so there is nothing to play; score it with: amemgym score {directory}"
+        )
     spec = make_spec({**manifest["settings"], **settings}, f"{directory}/manifest.json")
     described = {agent["name"]: agent for agent in manifest["compared"]["agents"]}
     for name in spec.agents:
@@ -255,3 +261,37 @@ def raise_for_failures(report: RunReport) -> None:
         if any(CODE_RAISED in failure for failure in report.failures):
             failure += " What raised can be mended, but is then another run."
         raise RunFailed(continue_with(failure, report.directory), report)
+
+
+def import_run(
+    directory: str | Path,
+    data: str | Path | Dataset,
+    *,
+    upper_bound: str | Path | None = None,
+    model: str = "imported",
+    out: str | Path | None = None,
+    watcher: RunWatcher | None = None,
+) -> RunReport:
+    """Bring results of the original benchmark into a run directory, every reply parsed again, and score them.
+
+    Args:
+        directory: the folder its agents wrote to: AGENT/USER/overall_results.json and what lies beside it.
+        data: the scenarios they were made on, by name or path.
+        upper_bound: the original's upper-bound file; without it there is no memory score.
+        model: a label for the model that gave the replies.
+        out: the run directory; default: runs/<data>-imported-<fingerprint>.
+        watcher: is told what is missing or odd, a sentence each (also in manifest.json, `remarks`).
+
+    Raises:
+        AMemGymError: one of `amemgym.errors`; DataError where nothing can be imported.
+    """
+    know_keys()
+    dataset = data if isinstance(data, Dataset) else load_dataset(data)
+    found = Import(Path(directory), dataset, Path(upper_bound) if upper_bound else None, model)
+    place = RunDirectory(out or import_directory(found.manifest))
+    with place.lock():
+        place.claim(found.manifest)
+        for remark in found.remarks:
+            (watcher or RunWatcher()).said(remark)
+        found.write(place)
+        return score(place.path)

@@ -11,6 +11,7 @@ from typing import Any
 import typer
 from rich.console import Console
 
+from amemgym.cli.import_ import import_command
 from amemgym.cli.listing import list_command
 from amemgym.cli.resume import resume_command
 from amemgym.cli.run import run_command
@@ -35,6 +36,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "run": run_command,
     "resume": resume_command,
     "score": score_command,
+    "import": import_command,
     "validate": validate_command,
     "list": list_command,
 }

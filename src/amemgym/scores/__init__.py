@@ -1,5 +1,6 @@
 """Scores: metrics and intervals as pure functions of results, and the summary that scores.json holds."""
 
+from amemgym.scores.by_user import UserScores, by_user
 from amemgym.scores.diagnosis import Failure, Mistake, diagnose, mistake
 from amemgym.scores.intervals import clipped, difference_interval, ratio_interval, share_interval
 from amemgym.scores.metrics import (
@@ -28,9 +29,11 @@ __all__ = [
     "MemoryScore",
     "Mistake",
     "Pair",
+    "UserScores",
     "accuracy",
     "by_period",
     "by_position",
+    "by_user",
     "cells_of",
     "clipped",
     "compare_agents",
