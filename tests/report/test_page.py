@@ -22,9 +22,8 @@ def templates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / file.name).write_bytes(file.read_bytes())
     monkeypatch.setattr(page, "FOLDER", tmp_path)
     page._environment.cache_clear()
-    (tmp_path / "x.html").write_text(
-        '{% extends "base.html" %}{% block title %}{{ said }}{% endblock %}{% block body %}<p>{{ said }}</p>{% endblock %}'
-    )
+    body = "{% block title %}{{ said }}{% endblock %}{% block body %}<p>{{ said }}</p>{% endblock %}"
+    (tmp_path / "x.html").write_text('{% extends "base.html" %}' + body)
     return tmp_path
 
 

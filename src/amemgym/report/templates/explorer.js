@@ -21,32 +21,25 @@ function traceLink(place) {
   return `#trace=${[place.agent, place.user, place.trial].map(encodeURIComponent).join("/")}`;
 }
 
-function tell(sentence) {
-  control("said").textContent = sentence;
+// Say what cannot be shown; nothing to say hides it.
+function miss(sentence) {
+  control("missing").textContent = sentence;
+  control("missing").hidden = !sentence;
 }
 
-// Show what the address names; without a name, the first episode.
+// Show what the address names; without a name, or where it names nothing, the first episode.
 async function follow() {
   const wanted = parsed(location.hash);
   if (!wanted && seen) return;
-  const users = index.users;
-  const user = wanted ? users.findIndex((one) => one.id === wanted.user) : 0;
-  if (wanted && user < 0) {
+  const user = wanted ? index.users.findIndex((one) => one.id === wanted.user) : 0;
+  const episodes = index.users[Math.max(user, 0)].episodes;
+  const named = user >= 0 && episodes.find((one) => one.agent === wanted?.agent && one.trial === wanted?.trial);
+  const exam = named && wanted.kind === "exam" ? wanted : null;
+  if (named || !seen) await show(Math.max(user, 0), named || firstOf(episodes), exam);
+  if (wanted && !named) {
     const left = index.left_out.includes(wanted.user);
-    tell(left ? "The trace of that user is left out of this file; see above." : "There is no such trace in this file.");
-    if (!seen) await show(0, users[0].episodes[0], null);
-    return;
+    miss(left ? "The trace of that user is left out of this file, see above." : "There is no such trace in this file.");
   }
-  const episodes = users[user].episodes;
-  const episode = wanted
-    ? episodes.find((one) => one.agent === wanted.agent && one.trial === wanted.trial)
-    : firstOf(episodes);
-  if (!episode) {
-    tell("There is no such trace in this file.");
-    if (!seen) await show(0, users[0].episodes[0], null);
-    return;
-  }
-  await show(user, episode, wanted?.kind === "exam" ? wanted : null);
 }
 
 // Of the agents as the tables list them, the first.
@@ -62,10 +55,11 @@ async function show(user, played, exam) {
   try {
     trace = await traceOf(user);
   } catch (error) {
-    tell(`The trace cannot be unpacked by this browser: ${error}`);
+    miss(`The trace cannot be unpacked by this browser: ${error}`);
     return;
   }
   if (turn !== wish) return; // another was asked for meanwhile
+  miss("");
   if (!seen || traceLink(seen.place) !== traceLink(place)) build(user, place, trace);
   filter();
   if (exam) reveal(exam);
@@ -135,7 +129,7 @@ function filter() {
     count += !node.hidden;
   }
   for (const section of seen.periods) section.hidden = !section.querySelector("details.exam:not([hidden])");
-  tell(`${count} of ${seen.exams.length} exams are shown.`);
+  control("said").textContent = `${count} of ${seen.exams.length} exams are shown.`;
 }
 
 function clear() {
@@ -147,7 +141,7 @@ function clear() {
 function reveal(wanted) {
   const found = seen.exams.find(({ exam }) => exam.period === wanted.period && exam.question === wanted.question);
   if (!found) {
-    tell("There is no such exam in this trace.");
+    miss("There is no such exam in this trace.");
     return;
   }
   if (found.node.hidden) {
