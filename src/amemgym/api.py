@@ -170,7 +170,7 @@ def score(directory: str | Path, *, write: bool = True) -> RunReport:
 
 
 def write_report(
-    directory: str | Path,
+    run: str | Path | RunReport,
     format: str = "html",
     out: str | Path | None = None,
     users: Sequence[str] | None = None,
@@ -179,7 +179,7 @@ def write_report(
     """Write a report of what is finished in a run directory; returns the files written.
 
     Args:
-        directory: the run's.
+        run: its directory, or what `run`, `resume`, `score` or `import_run` gave.
         format: `html` or `md` (a report), `csv` or `parquet` (one row an exam), `png` or `svg` (figures).
         out: the file, or for figures the folder, if not in the run's directory.
         users: ids of users; html tells the stories of these alone, csv and parquet have their rows.
@@ -192,14 +192,14 @@ def write_report(
 
     check_report(format, out, users)
     know_keys()
-    scores = score(directory, write=False).scores
-    place = RunDirectory(directory)
+    scored = run if isinstance(run, RunReport) else score(run, write=False)
+    scores, place = scored.scores, RunDirectory(scored.directory)
     known = [scenario.id for scenario in place.dataset()]
     for user in users or ():
         if user not in known:
             raise UnknownName("user", user, known)
     if watcher is not None and not scores["finished"]:
-        watcher.said(f"{directory} is not finished; the report is of what is there")
+        watcher.said(f"{place.path} is not finished; the report is of what is there")
     return write_files(place, scores, format, out, users)
 
 

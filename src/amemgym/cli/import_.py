@@ -39,7 +39,7 @@ def import_command(
         report = api.import_run(directory, data, upper_bound=upper_bound, model=model, out=out, watcher=remarks)
         for sentence in remarks.shown(report.directory):
             bars.said(sentence)
-    show(report)
+    show(report, report=True)
     console = Output()
     for line in _user_lines(RunDirectory(report.directory)):
         console.print(f"  {line}", markup=False, highlight=False, soft_wrap=True)

@@ -11,8 +11,9 @@ from typing import Any
 from amemgym.evaluate import RunDirectory
 from amemgym.report import view
 from amemgym.report.page import render
-from amemgym.report.table import OFFLINE, SCORES, notes
+from amemgym.report.table import SCORES, notes
 from amemgym.report.trace import FAILURES, packed_traces
+from amemgym.scores import OFFLINE
 from amemgym.scores.diagnosis import Mistake
 
 SCRIPTS = ("dom.js", "unpack.js", "exam.js", "period.js", "explorer.js")
