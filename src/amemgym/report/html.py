@@ -11,9 +11,10 @@ from typing import Any
 from amemgym.evaluate import RunDirectory
 from amemgym.report import view
 from amemgym.report.page import render
-from amemgym.report.table import OFFLINE, SCORES, notes
+from amemgym.report.table import SCORES, notes
 from amemgym.report.trace import FAILURES, packed_traces
 from amemgym.scores.diagnosis import Mistake
+from amemgym.scores.warnings import OFFLINE
 
 SCRIPTS = ("dom.js", "unpack.js", "exam.js", "period.js", "explorer.js")
 
@@ -23,7 +24,7 @@ def html_report(directory: RunDirectory, scores: Mapping[str, Any], users: Seque
     fit. Raises RunDirectoryError, or UsageError where there is no such user."""
     manifest = directory.manifest()
     agents = view.agent_views(manifest, scores)
-    traces = packed_traces(directory, users)
+    traces = packed_traces(directory, users or None)
     index = {
         "agents": [{"name": agent.name, "reference": agent.reference} for agent in agents],
         "users": traces.index,
@@ -49,6 +50,6 @@ def html_report(directory: RunDirectory, scores: Mapping[str, Any], users: Seque
         failures=FAILURES,
         mistakes=tuple(map(str, Mistake)),
         traces=traces,
-        asked_for=users is not None,
+        asked_for=bool(users),
         index=index,
     )
