@@ -37,6 +37,11 @@ def test_a_dot_stands_at_its_value_and_a_line_over_its_interval() -> None:
     assert 'aria-label="rag: 0.250, 95% interval [0.100, 0.500]"' in svg
 
 
+def test_an_interval_that_goes_on_beyond_the_chart_has_no_end_there() -> None:
+    lines = find(interval_row("rag", 0.25, [-9.0, 0.5], LOOK, Scale(), []), "line", "range")
+    assert [(line.get("x1"), line.get("x2")) for line in lines] == [("0.00%", "50.00%"), ("50.00%", "50.00%")]
+
+
 def test_without_a_value_nothing_is_drawn_at_any() -> None:
     svg = interval_row("rag", None, None, LOOK, Scale(), [])
     assert not find(svg, "line", "range") and "<path" not in svg

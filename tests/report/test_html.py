@@ -16,7 +16,7 @@ import amemgym
 from amemgym.evaluate import RunDirectory
 from amemgym.report import trace
 from amemgym.report.html import html_report
-from amemgym.report.table import OFFLINE
+from amemgym.scores.warnings import OFFLINE
 
 Made = tuple[RunDirectory, dict[str, Any]]
 

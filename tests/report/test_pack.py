@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 
 from amemgym.report.pack import TextPool, pack, unpack
@@ -31,6 +32,11 @@ def test_packing_loses_nothing_but_half_characters(value: object) -> None:
     assert re.fullmatch(r"[A-Za-z0-9+/=]+", packed)
     assert unpack(packed) == whole(value)
     assert pack(value) == packed
+
+
+def test_a_key_is_struck_out_before_it_is_out_of_sight(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("amemgym.secrets._known", {"sk-very-secret"})
+    assert unpack(pack(["the key is sk-very-secret."])) == ["the key is [key]."]
 
 
 def test_a_text_is_kept_once_whatever_stands_before_it() -> None:

@@ -108,7 +108,9 @@ def interval_row(
     if pair is not None:
         low, high = scale.across(pair[0]), scale.across(pair[1])
         parts.append(element("line", class_="range", x1=low, x2=high, y1=middle, y2=middle))
-        parts += [_line("range", end, middle - 4, middle + 4) for end in (low, high)]
+        # no cap where the chart ends before the interval does
+        ends = [scale.across(end) for end in pair if scale.low <= end <= scale.high]
+        parts += [_line("range", end, middle - 4, middle + 4) for end in ends]
     if value is not None:
         parts.append(_marker(look, scale.across(value), middle))
     said = f"{label}: {number(value)}, 95% interval {interval(pair)}"

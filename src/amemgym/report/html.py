@@ -15,6 +15,7 @@ from amemgym.report.table import SCORES, notes
 from amemgym.report.trace import FAILURES, packed_traces
 from amemgym.scores import OFFLINE
 from amemgym.scores.diagnosis import Mistake
+from amemgym.scores.warnings import OFFLINE
 
 SCRIPTS = ("dom.js", "unpack.js", "exam.js", "period.js", "explorer.js")
 
@@ -24,7 +25,7 @@ def html_report(directory: RunDirectory, scores: Mapping[str, Any], users: Seque
     fit. Raises RunDirectoryError, or UsageError where there is no such user."""
     manifest = directory.manifest()
     agents = view.agent_views(manifest, scores)
-    traces = packed_traces(directory, users)
+    traces = packed_traces(directory, users or None)
     index = {
         "agents": [{"name": agent.name, "reference": agent.reference} for agent in agents],
         "users": traces.index,
@@ -50,6 +51,6 @@ def html_report(directory: RunDirectory, scores: Mapping[str, Any], users: Seque
         failures=FAILURES,
         mistakes=tuple(map(str, Mistake)),
         traces=traces,
-        asked_for=users is not None,
+        asked_for=bool(users),
         index=index,
     )

@@ -12,6 +12,8 @@ import json
 import re
 from typing import Any
 
+from amemgym.secrets import redact
+
 _LEAD = re.compile(r"\[Current Time: [^\]\n]{1,30}\]\n|\[\d{4}-\d\d-\d\d\] (?:(?:user|assistant): )?")
 
 
@@ -36,8 +38,8 @@ class TextPool:
 
 
 def pack(value: Any) -> str:
-    """JSON → gzip → base64; the same bytes for the same value."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    """JSON, without any known key, → gzip → base64; the same bytes for the same value."""
+    text = redact(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
     # half a character (of a broken emoji) cannot be written, and is shown as unreadable
     raw = text.encode("utf-8", "replace")
     return base64.b64encode(gzip.compress(raw, compresslevel=9, mtime=0)).decode("ascii")

@@ -9,6 +9,7 @@ from typing import Any
 from amemgym.report import charts
 from amemgym.report.charts import MARKERS, Look, Scale, Series, Svg
 from amemgym.scores.recall import MOST
+from amemgym.scores.warnings import OFFLINE
 
 #: colours there are for agents that play, and dashes for reference agents
 COLOURS = 8
@@ -162,8 +163,9 @@ def _recall(what: str) -> Callable[[AgentView], Sequence[Mapping[str, Any]]]:
 
 
 def warnings(scores: Mapping[str, Any], notes: Iterable[str]) -> list[tuple[str | None, str]]:
-    """What a reader must know first: (agent or None for the run as a whole, sentence), each once."""
-    found = [(None, sentence) for sentence in scores.get("warnings", [])]
+    """What a reader must know: (agent or None for the run as a whole, sentence), each once. That the model is a
+    stand-in is not among them, for it stands at the top."""
+    found = [(None, sentence) for sentence in scores.get("warnings", []) if sentence != OFFLINE]
     of_agents = [(name, said) for name, agent in scores["agents"].items() for said in agent.get("warnings", [])]
     noted = [
         (name, note.removeprefix(f"{name}: "))
