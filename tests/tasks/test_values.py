@@ -227,6 +227,12 @@ def test_a_number_is_no_value(said: object) -> None:
     assert read(json.dumps({"age": said}), {"age": ("under_30", "30_50", "over_50")}) == (None, INVALID)
 
 
+def test_a_number_is_no_value_even_where_a_value_is_written_like_one() -> None:
+    schema = {"children": ("0", "1", "2"), "car": ("true", "false")}
+    assert read('{"children": 1, "car": true}', schema) == (None, INVALID)
+    assert read('{"children": "1", "car": "true"}', schema) == (("1", "true"), OK)
+
+
 @pytest.mark.xfail(strict=True, reason="signs that are part of a value are dropped like those that join words")
 @pytest.mark.parametrize(
     ("said", "known"),
