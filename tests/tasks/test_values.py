@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from amemgym.tasks.parse import Parsed, Status, parse_values
@@ -282,6 +282,8 @@ def test_a_long_value_is_known_where_it_is_exact() -> None:
 
 # --- properties ---
 
+#: a busy machine must not fail a test
+BUSY = [HealthCheck.too_slow]
 CHARACTERS = st.characters(exclude_categories=["Cs"])
 PIECES = st.text(CHARACTERS, max_size=8) | st.sampled_from(
     ["<think>", "</think>", "```", "{", "}", '"a":', '{"a": 1}', "\\", "[", "'", "“", "a:b", ", ", "\n"]
@@ -305,13 +307,13 @@ def held_to(parsed: Parsed[dict[str, str | None]], schema: Mapping[str, Sequence
         assert parsed.status == REPAIRED or None not in parsed.value.values()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, suppress_health_check=BUSY)
 @given(st.text() | TEXTS | JSON.map(json.dumps), SCHEMAS)
 def test_any_text_gives_possible_values_or_none(reply: str, schema: dict[str, list[str]]) -> None:
     held_to(parse_values(reply, schema), schema)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, suppress_health_check=BUSY)
 @given(SCHEMAS, st.data())
 def test_a_reply_about_these_variables_gives_possible_values_or_none(
     schema: dict[str, list[str]], data: st.DataObject
@@ -324,7 +326,7 @@ def test_a_reply_about_these_variables_gives_possible_values_or_none(
     held_to(parse_values(lines, schema), schema)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, suppress_health_check=BUSY)
 @given(
     SCHEMAS.filter(lambda schema: any(schema.values())),
     st.integers(0, 3),
