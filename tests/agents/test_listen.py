@@ -177,6 +177,12 @@ def test_native_s_full_context_is_the_same_to_its_exams() -> None:
     assert pair.listener.dropped > 0
 
 
-@pytest.mark.xfail(strict=True, reason="listening makes room after a turn, replying only before the next one")
-def test_a_memory_is_written_in_the_same_order_where_the_context_is_full() -> None:
-    full("diary", Habits(freq=4, n_s=6, topk=3, context_tokens=20_000))
+def test_nothing_is_lost_or_turned_round_where_the_context_is_full() -> None:
+    pair = Pair("diary", Habits(freq=4, n_s=6, topk=3, context_tokens=20_000))
+    for number in range(6):
+        pair.talk(f"{number} " + "word " * 1600, number)
+    for agent in (pair.speaker, pair.listener):
+        assert isinstance(agent._memory, Diary)
+        known = [message for write in agent._memory.writes for message in write] + agent._window
+        assert [m.content.split()[0] for m in known if m.role == "user"] == [str(number) for number in range(6)]
+        assert len(known) == 12 and agent.dropped == 0

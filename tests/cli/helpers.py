@@ -227,6 +227,8 @@ def answer(request: Request) -> Response | None:
     if '{"answer"' in last:
         options = len(re.findall(r"(?m)^\d+: ", last))
         return ok(json.dumps({"answer": 1 + int(this, 16) % options, "id": this}))
+    if probed := dict(re.findall(r'(?m)^- (\w+): "(\w+)"', last)) if "<value>" in last else None:
+        return ok(json.dumps({**probed, "id": this}))
     return ok(f"Indeed ({this}).")
 
 

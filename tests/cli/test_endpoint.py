@@ -76,22 +76,24 @@ def test_requests_are_right(endpoint: Endpoint) -> None:
         assert all(set(m) == {"role", "content"} for m in request.messages)
         assert all(m["role"] in ("system", "user", "assistant") and m["content"] for m in request.messages)
         assert request.messages[-1]["role"] == "user"
-        wants_json = '"answer"' in last or '"facts"' in last or '"operations"' in last
+        wants_json = any(word in last for word in ('"answer"', '"facts"', '"operations"', "<value>"))
         assert body.get("response_format") == ({"type": "json_object"} if wants_json else None)
         kind = "choice" if '"answer"' in last else "follow-up" if is_follow_up(request) else "other"
+        kind = "probe" if "<value>" in last else kind
         kinds[kind] = kinds.get(kind, 0) + 1
         knows_names = any(variable in text(request) for variable in SCHEMA)
-        # the simulated user and the upper bound are told the state variables; no assistant and no memory is
-        assert knows_names is (kind == "follow-up" or "This is true of me" in last)
+        # the simulated user, the upper bound and a probe are told the state variables; no assistant and no memory is
+        assert knows_names is (kind in ("follow-up", "probe") or "This is true of me" in last)
     bounds = USERS * 5
     # two agents; one session of the second period has a second round
-    assert kinds == {"choice": 2 * EXAMS + bounds, "follow-up": 2 * USERS, "other": kinds["other"]}
+    expected = {"choice": 2 * EXAMS + bounds, "probe": 2 * EXAMS, "follow-up": 2 * USERS, "other": kinds["other"]}
+    assert kinds == expected
 
 
 def test_calls_and_tokens_are_counted(endpoint: Endpoint) -> None:
     value = strict_json(endpoint.directory / "scores.json")
     bounds = sum("This is true of me" in text(request) for request in endpoint.requests)
-    calls = sum(agent["calls"] + agent["user_calls"] for agent in value["agents"].values())
+    calls = sum(agent["calls"] + agent["probe_calls"] + agent["user_calls"] for agent in value["agents"].values())
     assert calls + bounds == len(endpoint.requests)
     assert value["agents"]["native"]["tokens"]["input"] > value["agents"]["native"]["tokens"]["output"] > 0
     assert not value["agents"]["native"]["tokens"]["estimated"]

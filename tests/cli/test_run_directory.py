@@ -122,6 +122,7 @@ def test_the_tree_is_as_documented(whole: Whole) -> None:
     players, names = [name for name in AGENTS.split(",") if name in ("native", "awe")], ("ann-1-#", "ben-1-#")
     assert sorted(forms) == sorted(
         [
+            "data.json",
             "manifest.json",
             "scores.json",
             *(f"episodes/{agent}-#/{user}-t0.json" for agent in AGENTS.split(",") for user in names),

@@ -266,7 +266,6 @@ def test_a_source_without_conversations_is_refused(source: Path, tmp_path: Path)
     assert not (tmp_path / "r").exists()
 
 
-@pytest.mark.xfail(strict=True, reason="of all paths that run takes, off_policy alone has to be a text")
 def test_a_source_may_be_given_as_a_path(source: Path, tmp_path: Path) -> None:
     amemgym.run(agents="native", off_policy=source, out=tmp_path / "r", upper_bound=False)
 

@@ -53,7 +53,6 @@ def test_keys_are_struck_out_of_the_data_that_is_kept(tmp_path: Path, monkeypatc
     assert amemgym.score(tmp_path / "r", write=False).scores == report.scores
 
 
-@pytest.mark.xfail(strict=True, reason="keys are struck out of texts, but not out of names in what is written")
 def test_keys_are_struck_out_of_names_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(secrets, "_known", set())
     monkeypatch.setenv("OPENAI_API_KEY", "sk-in-the-data-7")
@@ -108,7 +107,6 @@ def test_missing_data_is_told_in_one_sentence(tmp_path: Path) -> None:
     refused(tmp_path / "r")
 
 
-@pytest.mark.xfail(strict=True, reason="of the data that is kept, only the number of readable users is looked at")
 @pytest.mark.parametrize("how", ["no periods", "no questions", "a period less", "another user", "an edited state"])
 def test_data_that_is_not_what_was_played_is_told_in_one_sentence(how: str, tmp_path: Path) -> None:
     quick(tmp_path / "r")

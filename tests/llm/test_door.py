@@ -91,7 +91,7 @@ async def play(provider: Any, path: Path | None) -> tuple[list[Any], dict[str, A
                 answers.append(await user.ask(reply_to("The same")))
 
         async def exam(number: int) -> Answer[int]:
-            with at(question_name(0, number), labels=LABELS):
+            with at(question_name(0, number), "exam", LABELS):
                 return await assistant.ask(question("An odd one?" if number % 2 else "An even one?"))
 
         answers += await asyncio.gather(*(exam(number) for number in range(4)))
@@ -225,7 +225,7 @@ def test_statuses_are_counted_and_the_unreadable_told() -> None:
         model = line.model(Door(Scripted(lambda request: next(script)), asyncio.Semaphore(1)), "assistant")
         answers = []
         for number in range(len(replies)):
-            with at(question_name(0, number), labels=LABELS):
+            with at(question_name(0, number), "exam", LABELS):
                 answers.append(await model.ask(question()))
         return answers, line.ledger
 
@@ -277,7 +277,7 @@ def test_estimated_usage_is_counted_apart() -> None:
 def test_an_exams_calls_are_counted_apart(role: str, in_exam: bool, counted: str, tmp_path: Path) -> None:
     async def call() -> Line:
         line = Line(Journal(tmp_path / "j"), PROMPTS)
-        with at("p0/x", labels=LABELS if in_exam else None):
+        with at("p0/x", "exam" if in_exam else None, LABELS if in_exam else None):
             await line.model(Door(Scripted(), asyncio.Semaphore(1)), role).ask(question())
         line.journal.close()
         return line

@@ -28,14 +28,14 @@ async def settle() -> None:
 
 
 def test_a_place_is_left_again() -> None:
-    assert (here().name, here().is_exam) == ("", False)
+    assert (here().name, here().examines) == ("", None)
     with at("p0/s0/r0"):
-        assert (here().name, here().is_exam) == ("p0/s0/r0", False)
-        with pytest.raises(KeyError), at("p0/q0", labels=LABELS):
-            assert (here().name, here().labels, here().is_exam) == ("p0/q0", LABELS, True)
+        assert (here().name, here().examines) == ("p0/s0/r0", None)
+        with pytest.raises(KeyError), at("p0/q0", "exam", LABELS):
+            assert (here().name, here().labels, here().examines) == ("p0/q0", LABELS, "exam")
             raise KeyError
-        assert (here().name, here().is_exam) == ("p0/s0/r0", False)
-    assert (here().name, here().is_exam) == ("", False)
+        assert (here().name, here().examines) == ("p0/s0/r0", None)
+    assert (here().name, here().examines) == ("", None)
 
 
 def test_exams_at_once_each_have_their_own_place(tmp_path: Path) -> None:

@@ -215,7 +215,7 @@ def test_the_journal_strikes_keys_out_for_every_provider(in_exam: bool, tmp_path
     async def call() -> list[str]:
         line, said = Line(Journal(tmp_path / "j"), PROMPTS), []
         model = line.model(Door(Scripted(answer), asyncio.Semaphore(1)), "assistant")
-        with at("p0/x", labels=({"a": "b"},) if in_exam else None):
+        with at("p0/x", "exam" if in_exam else None):
             said.append((await model.ask(reply_to())).text)
             with pytest.raises(ContextOverflow) as caught:
                 await model.ask(reply_to("fail"))

@@ -11,6 +11,7 @@ from rich.console import Console
 
 import amemgym
 from amemgym.report import print_scores, sparkline
+from amemgym.scores.warnings import run_warnings
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +46,7 @@ def test_the_offline_model_is_named_for_what_it_is(scores: dict[str, Any]) -> No
     assert "embedded stand-in" in flat
     agents = {n: {**a, "model": a["model"] and "openai:m"} for n, a in scores["agents"].items()}
     real = {**scores, "model": "openai:m", "user_model": "openai:u", "agents": agents}
+    real["warnings"] = run_warnings(real)
     flat = " ".join(printed(real).split())
     assert "embedded stand-in" not in flat
     assert "model: openai:m, simulated user: openai:u" in flat

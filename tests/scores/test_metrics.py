@@ -122,8 +122,10 @@ def test_one_user_has_no_interval() -> None:
 
 def test_an_interval_by_hand() -> None:
     # two users with accuracies .4 and .6: mean .5, standard error .1, t(1) = 12.706
-    low, high = accuracy(cells([4, 6])).interval or (0, 0)
+    low, high = ratio_interval([4, 6], [10, 10]) or (0, 0)
     assert (low, high) == pytest.approx((0.5 - 1.2706, 0.5 + 1.2706), abs=1e-3)
+    # a share ends at 0 and 1, and so does its interval
+    assert accuracy(cells([4, 6])).interval == (0, 1)
 
 
 def test_intervals_cover_the_truth() -> None:

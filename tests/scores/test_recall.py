@@ -234,7 +234,6 @@ def test_long_lags_are_not_listed() -> None:
     assert len(lag.by_lag) == 8
 
 
-@pytest.mark.xfail(strict=True, reason="the intervals of shares in the update lag are not cut to [0, 1]")
 def test_a_share_s_interval_lies_within_0_and_1() -> None:
     some = cells(*[found("cC", "++" if user else "+-", user=user) for user in range(6)])
     lag = update_lag(some)

@@ -72,10 +72,10 @@ class ConversationalAgent:
         return reply
 
     async def listen(self, messages: Sequence[Message]) -> None:
-        self._window += messages
-        self._make_room(0)
-        now = messages[-1].time or datetime.min if messages else datetime.min
+        now = messages[0].time or datetime.min if messages else datetime.min
+        self._make_room(estimate_tokens(message.content for message in messages[:1]))
         await self._write_what_left_early(now)
+        self._window += messages
         await self._write_what_is_due(now)
 
     def freeze(self) -> Callable[[], Examinee]:

@@ -12,7 +12,7 @@ from amemgym import files
 from amemgym.agents import AgentSpec
 from amemgym.env import Rules
 from amemgym.evaluate.offpolicy import Recorded
-from amemgym.evaluate.rundir import FORMAT
+from amemgym.evaluate.rundir import FORMAT, played_text
 from amemgym.evaluate.spec import RunSpec
 from amemgym.evaluate.upperbound import bound_names, description
 from amemgym.llm import USER_URL, ModelSettings, describe_model, embedder_identity
@@ -66,8 +66,8 @@ def make_manifest(
     names = {described: name for described, (name, _) in bounds.items()}
     return {
         "format": FORMAT,
-        "fingerprint": files.sha256(files.canonical_json(compared).encode("utf-8")),
-        "data": {"name": dataset.name, **describe_data(dataset)},
+        "fingerprint": _sha256(files.canonical_json(compared)),
+        "data": {"name": dataset.name, **describe_data(dataset), "played": _sha256(played_text(dataset))},
         "compared": compared,
         # whose upper bound counts: for the run as a whole, and for each agent
         "upper_bound": {
@@ -76,6 +76,10 @@ def make_manifest(
         },
         "settings": settings,
     }
+
+
+def _sha256(text: str) -> str:
+    return files.sha256(text.encode("utf-8"))
 
 
 def describe_data(dataset: Dataset) -> dict[str, Any]:

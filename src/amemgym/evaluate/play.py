@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 from amemgym.agents import Agent
@@ -63,6 +64,7 @@ async def play(
         holdings=holdings,
         texts=texts.all(),
         held=tuple(None if held is None else len(held) for held in holdings),
+        spoken=tuple(accumulate(sum(map(len, period)) for period in conversation)),
         ledger={role: count.as_dict() for role, count in sorted(line.ledger.items())},
         dropped=agent.dropped,
     )

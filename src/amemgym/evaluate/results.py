@@ -65,8 +65,9 @@ class EpisodeResult:
     """One user's months with one agent.
 
     `conversation` is periods → sessions → messages {role, content, time}; `holdings` is what the memory held after
-    each period, as places in `texts` (None where it cannot tell), and `held` how many items that were; `ledger` is
-    role → counts; `dropped` messages fell out of a full context.
+    each period, as places in `texts` (None where it cannot tell), and `held` how many items that were; `spoken` is
+    the number of messages of the conversation up to then; `ledger` is role → counts; `dropped` messages fell out of a
+    full context.
     """
 
     agent: str
@@ -79,6 +80,7 @@ class EpisodeResult:
     holdings: list[list[int] | None] = field(default_factory=list)
     texts: tuple[str, ...] = ()
     held: tuple[int | None, ...] = ()
+    spoken: tuple[int, ...] = ()
     ledger: dict[str, dict[str, Any]] = field(default_factory=dict)
     dropped: int = 0
 
@@ -98,7 +100,7 @@ class EpisodeResult:
         fields = dict(value)
         fields["exams"] = tuple(_exam(exam) for exam in fields["exams"])
         fields["probes"] = tuple(ProbeResult(**{**probe, "items": tuple(probe["items"])}) for probe in fields["probes"])
-        fields["texts"], fields["held"] = tuple(fields["texts"]), tuple(fields["held"])
+        fields |= {name: tuple(fields[name]) for name in ("texts", "held", "spoken")}
         return cls(**fields)
 
 

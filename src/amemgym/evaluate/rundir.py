@@ -135,8 +135,9 @@ class RunDirectory:
         by = compared.get("amemgym") if isinstance(compared, dict) else None
         written = f" and was written by amemgym {by}" if by else ""
         return RunDirectoryError(
-            f"{self.path} has format {manifest.get('format')!r}{written}; this is amemgym {__version__}, which reads"
-            f" format {FORMAT}. Use that version for it, or run again in another folder with --out"
+            f"{self.path / 'manifest.json'} has format {manifest.get('format')!r}{written}; this is amemgym"
+            f" {__version__}, which reads format {FORMAT}. Use that version for it, or run again in"
+            " another folder with --out"
         )
 
     # the data that is played
@@ -144,7 +145,7 @@ class RunDirectory:
     def write_data(self, dataset: Dataset) -> None:
         """Keep the users that are played, once."""
         if not (self.path / DATA).exists():
-            self._write(DATA, [scenario.model_dump() for scenario in dataset])
+            files.write_atomically(self.path / DATA, played_text(dataset))
 
     def dataset(self) -> Dataset:
         """The users that are played, under the name and hash of the data set they are from.
@@ -153,16 +154,15 @@ class RunDirectory:
         """
         data = self.manifest()["data"]
         try:
-            found, faults = read_dataset(self.path / DATA, data["name"])
+            found, _ = read_dataset(self.path / DATA, data["name"])
         except DataError as error:
             raise RunDirectoryError(
                 f"{error}; the run cannot be read without the users it plays: put the file back, or run again"
             ) from error
-        if len(found) != data["users"]:
-            why = next((f": {fault}" for fault in faults if fault.is_error), "")
+        if found.sha256 != data.get("played"):
             raise RunDirectoryError(
-                f"{self.path / DATA} is damaged ({len(found)} of {data['users']} users can be read{why});"
-                " put the file back, or run again in another folder with --out"
+                f"{self.path / DATA} is not what was played (sha256 {found.sha256}, played {data.get('played')}); put"
+                " the file back, or run again in another folder with --out"
             )
         return replace(found, sha256=data["sha256"])
 
@@ -232,6 +232,11 @@ class RunDirectory:
         files.write_atomically(self.path / name, files.compact_json(clean) if compact else files.pretty_json(clean))
 
 
+def played_text(dataset: Dataset) -> str:
+    """The users that are played, as they stand in the run directory: v1 JSON without any key."""
+    return files.pretty_json(_clean([scenario.model_dump() for scenario in dataset]))
+
+
 def differences(old: Any, new: Any, place: str = "") -> list[str]:
     """What differs between two settings, a phrase each: `seed is 0 there, 1 here`."""
     if isinstance(old, dict) and isinstance(new, dict):
@@ -270,7 +275,7 @@ def _clean(value: Any) -> Any:
         text = redact(value)
         return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, Mapping):
-        return {key: _clean(entry) for key, entry in value.items()}
+        return {_clean(key): _clean(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return [_clean(entry) for entry in value]
     return value

@@ -65,6 +65,11 @@ class RunSpec(BaseModel):
     attempts: int = Field(6, ge=1, description="tries of a call where trying again can help")
     out: str | None = Field(None, description="run directory (default: runs/<data>-<model>-<fingerprint>)")
 
+    @field_validator("data", "off_policy", "out", mode="before")
+    @classmethod
+    def _as_text(cls, value: Any) -> Any:
+        return os.fspath(value) if isinstance(value, os.PathLike) else value
+
     @field_validator("agents", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:

@@ -12,10 +12,8 @@ from rich.table import Table
 
 from amemgym.report.sparkline import sparkline
 
-OFFLINE = (
-    "model: offline, an embedded stand-in that knows words, not language: these scores compare memories with each other"
-    " and say nothing of how a language model would do (see --model)"
-)
+#: the column of failure shares
+FAILURES = "write/read/use"
 SCORES = {"ratio_of_means": "ratio of means", "mean_of_ratios": "mean of ratios"}
 
 
@@ -28,7 +26,15 @@ def print_scores(console: Console, scores: Mapping[str, Any], seconds: Mapping[s
     console.print(table)
     console.width = width
     for note in notes(scores):
-        console.print(f"  {escape(note)}", highlight=False, style="dim" if note != OFFLINE else "yellow")
+        console.print(f"  {escape(note)}", highlight=False, style="dim")
+    for warning in warnings(scores):
+        console.print(f"  warning: {escape(warning)}", highlight=False, style="yellow")
+
+
+def warnings(scores: Mapping[str, Any]) -> list[str]:
+    """Every warning, the agents' under their names."""
+    of_agents = [f"{name}: {w}" for name, agent in scores["agents"].items() for w in agent["warnings"]]
+    return [*scores["warnings"], *of_agents]
 
 
 def notes(scores: Mapping[str, Any]) -> list[str]:
@@ -43,8 +49,6 @@ def notes(scores: Mapping[str, Any]) -> list[str]:
         " ±: 95%, clustered by user. By period: ▁ 0 to █ 1. Seconds: what the model took, summed. ~: estimated",
     ]
     played = {agent["model"] for agent in scores["agents"].values() if agent["model"]} or {scores["model"]}
-    if "offline" in played:
-        found.append(OFFLINE)
     if played != {"offline"}:
         found.append(f"model: {scores['model']}, simulated user: {scores['user_model']}")
     if scores["why_no_interval"]:
@@ -87,6 +91,9 @@ def _table(scores: Mapping[str, Any], seconds: Mapping[str, float]) -> Table:
     for name in ("overall", "memory score"):
         table.add_column(name, no_wrap=True)
     table.add_column("by period", no_wrap=True)
+    probed = any(agent["diagnosis"] for agent in scores["agents"].values())
+    if probed:
+        table.add_column(FAILURES, no_wrap=True)
     for name in ("n", "invalid", "tokens in/out", "seconds"):
         table.add_column(name, justify="right", no_wrap=True)
     first = scores["first_score"]
@@ -103,6 +110,7 @@ def _table(scores: Mapping[str, Any], seconds: Mapping[str, float]) -> Table:
             _with_interval(agent["overall"], agent["interval"]),
             _with_interval(score[first], interval),
             sparkline(agent["by_period"]),
+            *([_failures(agent["diagnosis"])] if probed else []),
             str(agent["n"]),
             _count(agent["invalid"], agent["n"]) if played else "",
             _tokens(agent["tokens"]) if played else "",
@@ -110,12 +118,18 @@ def _table(scores: Mapping[str, Any], seconds: Mapping[str, float]) -> Table:
             style="" if played else "dim",
             end_section=last_played,
         )
+    blank = [""] if probed else []
     if scores["upper_bound"] is not None:
         bound = _with_interval(scores["upper_bound"], scores["upper_bound_interval"])
-        table.add_row("upper bound", bound, f"{1:.3f}", "", str(scores["upper_bound_n"]), style="dim")
+        table.add_row("upper bound", bound, f"{1:.3f}", "", *blank, str(scores["upper_bound_n"]), style="dim")
     if scores["random"] is not None:
-        table.add_row("random", f"{scores['random']:.3f}", f"{0:.3f}", "", str(scores["random_n"]), style="dim")
+        table.add_row("random", f"{scores['random']:.3f}", f"{0:.3f}", "", *blank, str(scores["random_n"]), style="dim")
     return table
+
+
+def _failures(diagnosis: Mapping[str, float] | None) -> str:
+    shares = [diagnosis[name] if diagnosis else None for name in ("write", "read", "utilization")]
+    return "/".join("–" if share is None else f"{share:.3f}".lstrip("0") for share in shares)
 
 
 def _descending(value: float | None) -> float:

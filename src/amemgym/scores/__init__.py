@@ -1,6 +1,7 @@
 """Scores: metrics and intervals as pure functions of results, and the summary that scores.json holds."""
 
-from amemgym.scores.intervals import ratio_interval
+from amemgym.scores.diagnosis import Failure, Mistake, diagnose, mistake
+from amemgym.scores.intervals import clipped, difference_interval, ratio_interval, share_interval
 from amemgym.scores.metrics import (
     Cell,
     Mean,
@@ -13,20 +14,34 @@ from amemgym.scores.metrics import (
     random_accuracy,
     upper_bound_accuracy,
 )
+from amemgym.scores.pairs import Pair, compare_agents
+from amemgym.scores.power import users_needed
 from amemgym.scores.summary import OWN_ROLES, summarise
+from amemgym.scores.warnings import OFFLINE
 
 __all__ = [
+    "OFFLINE",
     "OWN_ROLES",
     "Cell",
+    "Failure",
     "Mean",
     "MemoryScore",
+    "Mistake",
+    "Pair",
     "accuracy",
     "by_period",
     "by_position",
     "cells_of",
+    "clipped",
+    "compare_agents",
+    "diagnose",
+    "difference_interval",
     "memory_score",
+    "mistake",
     "random_accuracy",
     "ratio_interval",
+    "share_interval",
     "summarise",
     "upper_bound_accuracy",
+    "users_needed",
 ]

@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol, TypeVar
 
 from amemgym.evaluate import EpisodeResult, ExamResult
 from amemgym.scenario import Scenario
 from amemgym.scores.diagnosis import Failure, Mistake, diagnose, mistake
-from amemgym.scores.intervals import clipped, ratio_interval
+from amemgym.scores.intervals import clipped, ratio_interval, share_interval
 
 C = TypeVar("C")
 T = TypeVar("T", bound="OfUser")
@@ -155,17 +156,17 @@ def _mean_of_ratios(cells: Sequence[Cell]) -> tuple[float | None, list[str]]:
 
 def failure_shares(cells: Sequence[Cell]) -> dict[str, Mean]:
     """The share of all cells with each failure. With the accuracy and what no probe tells, they add up to 1."""
-    return {str(kind): _share(cells, kind) for kind in Failure}
+    return {str(kind): share(cells, partial(_is, kind)) for kind in Failure}
 
 
 def mistake_shares(cells: Sequence[Cell]) -> dict[str, Mean]:
     """The share of all cells whose wrong option is stale, future or never true. With the accuracy and the unparsed
     replies, they add up to 1."""
-    return {str(kind): _share(cells, kind) for kind in Mistake}
+    return {str(kind): share(cells, partial(_is, kind)) for kind in Mistake}
 
 
-def _share(cells: Sequence[Cell], kind: Failure | Mistake) -> Mean:
-    return _mean(cells, lambda cell: float(kind in (cell.failure, cell.mistake)))
+def _is(kind: Failure | Mistake, cell: Cell) -> bool:
+    return kind in (cell.failure, cell.mistake)
 
 
 class OfUser(Protocol):
@@ -184,10 +185,17 @@ def ratio(cells: Sequence[T], numerator: Callable[[T], float], denominator: Call
     return Mean(math.fsum(sums) / math.fsum(counts), len(cells), ratio_interval(sums, counts))
 
 
+def share(cells: Sequence[T], is_one: Callable[[T], bool]) -> Mean:
+    """The share of n cells that are one of these, with an interval that holds for rare ones, clustered by user."""
+    mean = ratio(cells, lambda cell: float(is_one(cell)))
+    ones, counts = _by_user(cells, lambda cell: float(is_one(cell))), _by_user(cells, lambda cell: 1.0)
+    return replace(mean, interval=share_interval(ones, counts))
+
+
 def _mean(cells: Sequence[Cell], value: Callable[[Cell], float]) -> Mean:
     """The mean of what lies in [0, 1], and so does its interval."""
     mean = ratio(cells, value)
-    return Mean(mean.value, mean.n, clipped(mean.interval))
+    return replace(mean, interval=clipped(mean.interval))
 
 
 def _by_user(cells: Sequence[T], value: Callable[[T], float]) -> list[float]:

@@ -7,12 +7,13 @@ Recall is corrected for guessing: with V possible values, a guess is right once 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from amemgym.evaluate import EpisodeResult
 from amemgym.scenario import Scenario
 from amemgym.scores.diagnosis import last_update
-from amemgym.scores.metrics import Mean, ratio
+from amemgym.scores.intervals import clipped
+from amemgym.scores.metrics import Mean, ratio, share
 
 #: ages, changes and lives beyond this are taken together, as too few to tell apart
 MOST = 8
@@ -75,7 +76,8 @@ def _history(scenario: Scenario, period: int, variable: str) -> tuple[int, int, 
 
 def recall(cells: Sequence[StateCell]) -> Mean:
     """Corrected recall over cells, with the interval clustered by user."""
-    return ratio(cells, lambda cell: cell.right - cell.guess, lambda cell: 1 - cell.guess)
+    found = ratio(cells, lambda cell: cell.right - cell.guess, lambda cell: 1 - cell.guess)
+    return replace(found, interval=clipped(found.interval, low=-1))  # of two values, none known is −1
 
 
 def recall_by(cells: Sequence[StateCell], key: Callable[[StateCell], int]) -> list[Mean]:
@@ -122,7 +124,7 @@ def update_lag(cells: Sequence[StateCell]) -> UpdateLag:
     longest = min(MOST, max((change.life for change in changes), default=0))
     known = [change for change in changes if change.lag is not None]
     return UpdateLag(
-        known=ratio(changes, lambda change: float(change.lag is not None)),
+        known=share(changes, lambda change: change.lag is not None),
         mean=ratio(known, lambda change: float(change.lag or 0)),
         by_lag=[_known_within(lag, changes) for lag in range(longest)],
     )
@@ -131,4 +133,4 @@ def update_lag(cells: Sequence[StateCell]) -> UpdateLag:
 def _known_within(lag: int, changes: Sequence[_Change]) -> Mean:
     """The share known within so many periods, of the changes that held so long."""
     held = [change for change in changes if change.life > lag]
-    return ratio(held, lambda change: float(change.lag is not None and change.lag <= lag))
+    return share(held, lambda change: change.lag is not None and change.lag <= lag)

@@ -21,7 +21,10 @@ from amemgym.scores.metrics import (
     random_accuracy,
     upper_bound_accuracy,
 )
+from amemgym.scores.pairs import compare_agents
 from amemgym.scores.recall import recall, recall_by, state_cells, update_lag
+from amemgym.scores.trials import trial_spread
+from amemgym.scores.warnings import agent_warnings, run_warnings
 
 Bounds = dict[tuple[int, int, tuple[str, ...]], int]
 
@@ -46,7 +49,13 @@ def summarise(
     scenarios = {scenario.id: scenario for scenario in dataset}
     played = _all_cells(by_agent.values(), bounds.get(wanted["run"], {}))
     bound = upper_bound_accuracy(played)
-    return {
+    cells = {
+        agent["name"]: cells_of(by_agent[agent["name"]], bounds.get(_bound_of(agent, wanted), {}), scenarios)
+        for agent in agents
+    }
+    assistants = [agent["name"] for agent in agents if not agent.get("reference")]
+    compared_agents = assistants if len(assistants) > 1 else list(cells)
+    scores = {
         "amemgym": compared["amemgym"],
         "protocol": {"name": compared["protocol"]["name"], "version": compared["protocol"]["version"]},
         "first_score": compared["protocol"]["first_score"],
@@ -64,29 +73,32 @@ def summarise(
         "upper_bound_interval": _pair(bound.interval),
         "why_no_interval": ONE_USER if len({cell.user for cell in played}) == 1 else None,
         "agents": {
-            agent["name"]: _agent(
-                agent, by_agent[agent["name"]], bounds.get(_bound_of(agent, wanted), {}), manifest, scenarios
-            )
+            agent["name"]: _agent(agent, by_agent[agent["name"]], cells[agent["name"]], manifest, scenarios)
             for agent in agents
         },
+        # of the assistants; of all agents where there are not two assistants
+        "pairs": [pair.as_dict() for pair in compare_agents({name: cells[name] for name in compared_agents})],
     }
+    for agent in scores["agents"].values():
+        agent["warnings"] = agent_warnings(agent, scores["random"])
+    return scores | {"warnings": run_warnings(scores)}
 
 
 def _agent(
     agent: Mapping[str, Any],
     episodes: Sequence[EpisodeResult],
-    bounds: Bounds,
+    cells: Sequence[Cell],
     manifest: Mapping[str, Any],
     scenarios: Mapping[str, Scenario],
 ) -> dict[str, Any]:
     own = (agent.get("model") or {}).get("model")
-    cells = cells_of(episodes, bounds, scenarios)
     overall = accuracy(cells)
     score = memory_score(cells)
     periods = by_period(cells)
     positions = by_position(cells)
     exams = [exam for episode in episodes for exam in episode.exams]
     bound = upper_bound_accuracy(cells)
+    trials = _by_trial(episodes)
     planned = manifest["data"]["users"] * manifest["compared"]["trials"]
     return {
         "overall": overall.value,
@@ -109,7 +121,8 @@ def _agent(
         "by_position": [mean.value for mean, _ in positions],
         "by_position_n": [mean.n for mean, _ in positions],
         "chosen_by_position": [chosen for _, chosen in positions],
-        "by_trial": _by_trial(episodes),
+        "by_trial": trials,
+        "trial_sd": trial_spread(trials),
         **_diagnosis(episodes, cells, scenarios),
         "tokens": _tokens(episodes, OWN_ROLES),
         "calls": _count(episodes, OWN_ROLES, "calls"),
@@ -118,12 +131,29 @@ def _agent(
         "user_tokens": _tokens(episodes, ("user",)),
         "user_calls": _count(episodes, ("user",), "calls"),
         "unreadable": _unreadable(episodes),
+        **_memory_kept(agent, episodes),
         "dropped_messages": sum(episode.dropped for episode in episodes),
         "exams_cut_short": sum(exam.dropped > 0 for exam in exams),
         "episodes": {"finished": len(episodes), "planned": planned},
         "model": own or (None if agent.get("reference") else manifest["compared"]["model"]["model"]),
         "reference": bool(agent.get("reference")),
     }
+
+
+def _memory_kept(agent: Mapping[str, Any], episodes: Sequence[EpisodeResult]) -> dict[str, int]:
+    """After how many periods something had been written to a memory that can tell what it holds, and how often it
+    held nothing then."""
+    freq = agent.get("freq")
+    if freq is None:  # it writes nothing
+        return {"memory_written": 0, "memory_empty": 0}
+    due = freq + agent["n_s"]
+    held = [
+        count
+        for episode in episodes
+        for count, spoken in zip(episode.held, episode.spoken, strict=True)
+        if count is not None and spoken >= due
+    ]
+    return {"memory_written": len(held), "memory_empty": held.count(0)}
 
 
 def _diagnosis(

@@ -148,43 +148,73 @@ def parse_values(reply: str | None, variables: Mapping[str, Sequence[str]]) -> P
     """The value a reply gives each variable, out of those it may have; None where it gives none of them.
 
     Invalid where no variable is given a readable value. Names and values may differ in case and in what joins their
-    words, no more: a number, a part of a value or another word is not taken for one.
+    words, no more: a value's place in the list, a part of it or another word is not taken for it. Of several answers
+    the last counts.
     """
     if not (text := _visible(reply)):
         return Parsed(None, Status.EMPTY)
     found, outside = _scan(text)
-    objects = [value for value, _, _ in found]
-    if objects:
-        given, as_asked = _inner(objects[-1], variables), len(found) == 1 and not found[0][1]
-    else:
+    answers: list[tuple[dict[str, Any], bool]] = []  # what each answer gives, and whether it is as asked for
+    for value, mended, source in found:
+        fields = _unwrapped(value or {}, variables)
+        if any(_field(fields, name, variables) for name in variables):
+            answers.append((fields, not mended and fields is value))
+        elif value is None and any(name in source for name in variables):
+            answers.append(({}, False))  # an answer that cannot be read
+    if not answers:
         pairs = (line.partition(":") for line in outside.splitlines() if ":" in line and len(line) < 400)
-        given, as_asked = {_joined(name): value for name, _, value in pairs}, False
+        answers = [({_bare(name): _bare(said) for name, _, said in pairs}, False)]
+    fields, as_asked = answers[-1]
+    names = {_alike(name) for name in variables}
+    as_asked = as_asked and all(other == fields for other, _ in answers)
+    as_asked = as_asked and not any(_alike(key) in names for key in fields if key not in variables)
     values: dict[str, str | None] = {}
-    for variable, known in variables.items():
-        said = given.get(_joined(variable))
-        said = said[0] if isinstance(said, list) and len(said) == 1 else said
-        exact = said if isinstance(said, str) and said in known else None
-        words = _joined(said) if isinstance(said, str) and len(said) < 400 else ""
-        near = [value for value in known if words and _joined(value) == words]
-        values[variable] = exact if exact is not None else near[0] if len(near) == 1 else None
-        as_asked = as_asked and exact is not None
+    for name, known in variables.items():
+        said = _field(fields, name, variables)
+        values[name] = _value(said[0], known) if len(said) == 1 else None
+        as_asked = as_asked and isinstance(fields.get(name), str) and fields[name] in known
     if all(value is None for value in values.values()):
         return Parsed(None, Status.INVALID)
     return Parsed(values, Status.OK if as_asked else Status.REPAIRED)
 
 
-def _joined(name: str) -> str:
-    """A name without what may differ: case, emphasis, and whatever joins its words."""
-    return " ".join(re.findall(r"\w+", _plain(name.replace("_", " "))))
+def _bare(text: str) -> str:
+    """A text without the marks around it."""
+    return re.sub(r"\A[-•]\s", "", text.strip()).strip(" \t*`.,;\"'")
 
 
-def _inner(value: dict[str, Any] | None, variables: Mapping[str, Sequence[str]], depth: int = 0) -> dict[str, Any]:
-    """The object's fields by joined name; those of the one object it wraps where none of them is a variable."""
-    fields = {_joined(name): entry for name, entry in (value or {}).items()}
-    if depth < 3 and len(fields) == 1 and not fields.keys() & {_joined(name) for name in variables}:
-        inner = next(iter(fields.values()))
-        return _inner(inner, variables, depth + 1) if isinstance(inner, dict) else fields
-    return fields
+@lru_cache(maxsize=4096)
+def _alike(text: str) -> str:
+    """What two spellings of a name have in common: case, marks around it and what joins its words do not count."""
+    plain = _bare(unicodedata.normalize("NFKC", text)).replace("_", " ").strip()
+    return re.sub(r"(?<=\w)[\s-]+(?=\w)", " ", plain).casefold()
+
+
+def _field(fields: Mapping[str, Any], name: str, variables: Mapping[str, Sequence[str]]) -> list[Any]:
+    """What the fields give a variable: under its own name, else under one that is like its own and no other's."""
+    if name in fields:
+        return [fields[name]]
+    if sum(_alike(other) == _alike(name) for other in variables) > 1:
+        return []
+    return [said for key, said in fields.items() if key not in variables and _alike(key) == _alike(name)]
+
+
+def _value(said: Any, known: Sequence[str]) -> str | None:
+    """The possible value that was said: exactly, else the only one like it."""
+    said = said[0] if isinstance(said, list) and len(said) == 1 else said
+    said = json.dumps(said) if isinstance(said, bool | int) else said  # where a value is written like one
+    if not isinstance(said, str) or said in known:
+        return said if isinstance(said, str) else None
+    near = [value for value in known if len(said) < 400 and _alike(value) == _alike(said) != ""]
+    return near[0] if len(near) == 1 else None
+
+
+def _unwrapped(value: dict[str, Any], variables: Mapping[str, Sequence[str]], depth: int = 0) -> dict[str, Any]:
+    """The object, or the one object it wraps where it has none of the variables itself."""
+    inner = next(iter(value.values())) if len(value) == 1 and depth < 3 else None
+    if isinstance(inner, dict) and not any(_field(value, name, variables) for name in variables):
+        return _unwrapped(inner, variables, depth + 1)
+    return value
 
 
 _INVALID = Choice(None, Status.INVALID)

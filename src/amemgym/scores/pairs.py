@@ -1,0 +1,187 @@
+"""Which of two agents is better: both are asked the same questions of the same users, so they are compared on these.
+
+What makes a user or a question hard makes it hard for both, and cancels out in the difference. A cell is one question
+after one period of one user; an agent's answers to it in several trials are averaged first, for they are no new cells.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import combinations
+from typing import Any
+
+from amemgym.scores.intervals import clipped, difference_interval, ratio_interval
+from amemgym.scores.metrics import CLEARLY_ABOVE, Cell
+from amemgym.scores.power import users_needed
+from amemgym.scores.signflips import sign_flip_p, smallest_p
+
+#: the differences in accuracy that users_needed is told for
+DIFFERENCES = (0.02, 0.05, 0.10)
+
+#: a standard deviation of accuracies below this is what rounding leaves of none
+NO_SPREAD = 1e-9
+
+#: user, period, question
+Place = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Agent a beside agent b on their common cells. Accuracies and their differences are shares, 0.05 is five points.
+
+    What cannot be told is None: everything without a common cell; interval, p, effect size and users needed with one
+    user; effect size and users needed where the difference is the same for every user.
+    """
+
+    a: str
+    b: str
+    #: common cells, and the users they are of
+    n: int
+    users: int
+    #: accuracy of a − accuracy of b, and its 95% interval by `difference_interval`
+    difference: float | None
+    interval: tuple[float, float] | None
+    #: two-sided, by `sign_flip_p`, and the smallest that so many users can give
+    p: float | None
+    smallest_p: float | None
+    #: p after Benjamini and Hochberg (1995), over all pairs that were compared together and have a p
+    p_adjusted: float | None
+    #: Cohen's d_z: mean of the users' differences in accuracy / their standard deviation
+    effect_size: float | None
+    #: cells that a alone, or b alone, gets right (with trials: more often than the other)
+    only_a: int
+    only_b: int
+    #: ratio of means of a − that of b, over the common cells with an upper bound in both
+    memory_score_difference: float | None
+    memory_score_interval: tuple[float, float] | None
+    #: difference in accuracy → users with whom it would be found in four of five runs, were they as different as these
+    users_needed: dict[float, int | None]
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON's own types: an interval is [low, high], the keys of users_needed are "0.02", "0.05" and "0.10"."""
+        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
+
+
+def compare_agents(cells: Mapping[str, Sequence[Cell]]) -> list[Pair]:
+    """Every two agents in the order given, each pair on the cells that both have; [] for fewer than two agents."""
+    agents = {name: _Agent.of(some) for name, some in cells.items()}
+    couples = list(combinations(agents, 2))
+    differences = [_differences(agents[a], agents[b]) for a, b in couples]
+    ps = sign_flip_p([[math.fsum(user) for user in users] for users in differences])
+    return [
+        _pair(a, b, agents, users, p, adjusted)
+        for (a, b), users, p, adjusted in zip(couples, differences, ps, _adjusted(ps), strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class _Agent:
+    """Means over trials: of right for each cell; of what was gained and was possible where an upper bound is known."""
+
+    right: dict[Place, float]
+    gained: dict[Place, float]
+    possible: dict[Place, float]
+
+    @classmethod
+    def of(cls, cells: Sequence[Cell]) -> _Agent:
+        bounded = [cell for cell in cells if cell.upper_bound is not None]
+        return cls(
+            _means(cells, lambda cell: float(cell.exam.correct)),
+            _means(bounded, lambda cell: cell.exam.correct - cell.random),
+            _means(bounded, lambda cell: (cell.upper_bound or 0) - cell.random),
+        )
+
+
+def _pair(
+    a: str,
+    b: str,
+    agents: Mapping[str, _Agent],
+    differences: Sequence[Sequence[float]],
+    p: float | None,
+    adjusted: float | None,
+) -> Pair:
+    cells = [difference for user in differences for difference in user]
+    sums, counts = [math.fsum(user) for user in differences], [float(len(user)) for user in differences]
+    each = [total / count for total, count in zip(sums, counts, strict=True)]
+    spread = statistics.stdev(each) if len(each) > 1 else 0.0
+    varies = spread > NO_SPREAD
+    score, score_interval = _memory_scores(agents[a], agents[b])
+    return Pair(
+        a=a,
+        b=b,
+        n=len(cells),
+        users=len(differences),
+        difference=math.fsum(sums) / len(cells) if cells else None,
+        # both have the same cells, so the difference of the two ratios is one ratio
+        interval=clipped(ratio_interval(sums, counts), low=-1),
+        p=p,
+        smallest_p=smallest_p(len(differences)),
+        p_adjusted=adjusted,
+        effect_size=math.fsum(each) / len(each) / spread if varies else None,
+        only_a=sum(difference > 0 for difference in cells),
+        only_b=sum(difference < 0 for difference in cells),
+        memory_score_difference=score,
+        memory_score_interval=score_interval,
+        users_needed={wanted: users_needed(spread, wanted) if varies else None for wanted in DIFFERENCES},
+    )
+
+
+def _memory_scores(a: _Agent, b: _Agent) -> tuple[float | None, tuple[float, float] | None]:
+    """The difference of the two ratios of means, and its interval: each agent by its own upper bound."""
+    users = _by_user(place for place in a.gained if place in b.gained)
+    gained_a, possible_a = _sums(a.gained, users), _sums(a.possible, users)
+    gained_b, possible_b = _sums(b.gained, users), _sums(b.possible, users)
+    n = sum(map(len, users))
+    if n == 0 or min(math.fsum(possible_a), math.fsum(possible_b)) / n < CLEARLY_ABOVE:
+        return None, None
+    ratio_a = math.fsum(gained_a) / math.fsum(possible_a)
+    ratio_b = math.fsum(gained_b) / math.fsum(possible_b)
+    return ratio_a - ratio_b, difference_interval(gained_a, possible_a, gained_b, possible_b)
+
+
+def _differences(a: _Agent, b: _Agent) -> list[list[float]]:
+    """For each user that both have cells of, right of a − right of b in each common cell."""
+    users = _by_user(place for place in a.right if place in b.right)
+    return [[a.right[place] - b.right[place] for place in places] for places in users]
+
+
+def _adjusted(ps: Sequence[float | None]) -> list[float | None]:
+    """Benjamini and Hochberg's p over those that are known."""
+    known = [p for p in ps if p is not None]
+    if not known:
+        return [None] * len(ps)
+    from scipy.stats import false_discovery_control  # as in intervals: not before it is needed
+
+    adjusted = iter(false_discovery_control(known, method="bh"))
+    return [None if p is None else float(next(adjusted)) for p in ps]
+
+
+def _means(cells: Iterable[Cell], value: Callable[[Cell], float]) -> dict[Place, float]:
+    trials: dict[Place, list[float]] = defaultdict(list)
+    for cell in cells:
+        trials[cell.user, cell.period, cell.exam.question].append(value(cell))
+    return {place: math.fsum(values) / len(values) for place, values in trials.items()}
+
+
+def _by_user(places: Iterable[Place]) -> list[list[Place]]:
+    """The places of each user, users in order."""
+    users: dict[int, list[Place]] = defaultdict(list)
+    for place in places:
+        users[place[0]].append(place)
+    return [users[user] for user in sorted(users)]
+
+
+def _sums(values: Mapping[Place, float], users: Sequence[Sequence[Place]]) -> list[float]:
+    return [math.fsum(values[place] for place in places) for places in users]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(value)
+    if isinstance(value, dict):
+        return {f"{key:.2f}": item for key, item in value.items()}
+    return value
