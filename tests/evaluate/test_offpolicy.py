@@ -309,7 +309,6 @@ def test_an_interrupted_off_policy_run_ends_like_an_unbroken_one(
     kept = journaled(tmp_path / "broken")
     assert len(kept) == 90
     rest: Scripted = every_model(monkeypatch)
-    monkeypatch.chdir(tmp_path)  # the source is found again from anywhere
     report = amemgym.resume(tmp_path / "broken")
     assert len(rest.requests) == len(whole.requests) - 90
     assert (tmp_path / "whole" / "scores.json").read_bytes() == (tmp_path / "broken" / "scores.json").read_bytes()
@@ -318,6 +317,23 @@ def test_an_interrupted_off_policy_run_ends_like_an_unbroken_one(
         assert probed(tmp_path / "whole", agent) == probed(tmp_path / "broken", agent)
     shutil.rmtree(next(p for p in (tmp_path / "broken").iterdir() if p.name == "episodes"))
     assert amemgym.resume(tmp_path / "broken").scores == report.scores
+
+
+def test_a_run_is_gone_on_with_from_elsewhere_and_without_the_data_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The source is found again, and the data is the source's own."""
+    every_model(monkeypatch)
+    monkeypatch.chdir(tmp_path)
+    amemgym.save_dataset(load_dataset("starter").scenarios[:2], tmp_path / "mine.json")
+    amemgym.run("mine.json", "native", out="on", **SMALL)
+    (tmp_path / "mine.json").unlink()
+    scores = off(Path("on"), tmp_path / "r", "rag").scores
+    shutil.rmtree(tmp_path / "r" / "episodes")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert amemgym.resume(tmp_path / "r").scores == scores
+    assert scores["data"]["name"] == "mine"
 
 
 def test_a_source_that_changed_is_not_gone_on_with(

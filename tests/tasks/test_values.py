@@ -7,12 +7,16 @@ joints between its words. Everything else is no value, and is never guessed.
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Literal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from amemgym.tasks import parse
 from amemgym.tasks.parse import Parsed, Status, parse_values
 
 OK, REPAIRED, AMBIGUOUS, INVALID, EMPTY = Status
@@ -223,6 +227,14 @@ def test_a_number_is_no_value(said: object) -> None:
     assert read(json.dumps({"age": said}), {"age": ("under_30", "30_50", "over_50")}) == (None, INVALID)
 
 
+def test_a_number_is_a_value_where_one_is_written_like_it_and_never_a_place() -> None:
+    schema = {"children": ("2", "0", "1"), "car": ("true", "false")}
+    assert read('{"children": 1, "car": true}', schema) == (("1", "true"), REPAIRED)
+    assert read('{"children": "1", "car": "true"}', schema) == (("1", "true"), OK)
+    assert read('{"children": 3, "car": 1}', schema) == (None, INVALID)
+    assert read('{"children": 1.5, "car": null}', schema) == (None, INVALID)
+
+
 @pytest.mark.parametrize(
     ("said", "known"),
     [(">30", ("<30", "30_50", "50_plus")), ("-5", ("5", "10")), ("C", ("C++", "Java")), ("C#", ("C++", "Java"))],
@@ -243,6 +255,17 @@ def test_two_variables_may_have_the_same_values() -> None:
     assert read('{"works_in": "village"}', schema) == ((None, "village"), REPAIRED)
 
 
+@pytest.mark.xfail(strict=True, reason="a point or a dash before a value is taken for a mark around it")
+@pytest.mark.parametrize("said", [".5", "- 5"])
+def test_a_sign_before_a_number_is_part_of_it(said: str) -> None:
+    assert read(json.dumps({"it": said}), {"it": ("5", "10")}) == (None, INVALID)
+
+
+@pytest.mark.xfail(strict=True, reason="a broken object counts as an answer where a name stands anywhere in it")
+def test_a_broken_note_hides_no_answer() -> None:
+    assert read(f'{GOOD}\n{{"note": "you told me that your home is wh')[0] == BOTH
+
+
 # --- long texts ---
 
 
@@ -261,6 +284,23 @@ def test_a_long_reply_of_nothing_is_invalid_or_empty(piece: str) -> None:
     assert read(piece * (200_000 // len(piece)))[0] is None
 
 
+@pytest.mark.xfail(strict=True, reason="the names in a reply are normalised whole, however long they are")
+def test_no_long_text_is_normalised_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long run of combining marks would take quadratic time."""
+    longest = 0
+
+    def noted(form: Literal["NFKC"], text: str) -> str:
+        nonlocal longest
+        longest = max(longest, len(text))
+        return unicodedata.normalize(form, text)
+
+    monkeypatch.setattr(parse, "unicodedata", SimpleNamespace(normalize=noted))
+    name = "home" + "\u0301\u0316" * 500
+    for reply in (json.dumps({name: "coast"}), json.dumps({"home": name}), f"{name}: coast", f"home: {name}"):
+        assert read(reply, {"home": HOMES, "pet": ("cat", "dog")}) == (None, INVALID)
+    assert 0 < longest < 1000
+
+
 def test_a_long_value_is_known_where_it_is_exact() -> None:
     long = "word " * 200
     schema = {"story": (long, "short")}
@@ -270,6 +310,8 @@ def test_a_long_value_is_known_where_it_is_exact() -> None:
 
 # --- properties ---
 
+#: a busy machine must not fail a test
+BUSY = [HealthCheck.too_slow]
 CHARACTERS = st.characters(exclude_categories=["Cs"])
 PIECES = st.text(CHARACTERS, max_size=8) | st.sampled_from(
     ["<think>", "</think>", "```", "{", "}", '"a":', '{"a": 1}', "\\", "[", "'", "“", "a:b", ", ", "\n"]
@@ -293,13 +335,13 @@ def held_to(parsed: Parsed[dict[str, str | None]], schema: Mapping[str, Sequence
         assert parsed.status == REPAIRED or None not in parsed.value.values()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, suppress_health_check=BUSY)
 @given(st.text() | TEXTS | JSON.map(json.dumps), SCHEMAS)
 def test_any_text_gives_possible_values_or_none(reply: str, schema: dict[str, list[str]]) -> None:
     held_to(parse_values(reply, schema), schema)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, suppress_health_check=BUSY)
 @given(SCHEMAS, st.data())
 def test_a_reply_about_these_variables_gives_possible_values_or_none(
     schema: dict[str, list[str]], data: st.DataObject
@@ -312,7 +354,7 @@ def test_a_reply_about_these_variables_gives_possible_values_or_none(
     held_to(parse_values(lines, schema), schema)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, suppress_health_check=BUSY)
 @given(
     SCHEMAS.filter(lambda schema: any(schema.values())),
     st.integers(0, 3),
