@@ -15,7 +15,6 @@ from amemgym.report.table import SCORES, notes
 from amemgym.report.trace import FAILURES, packed_traces
 from amemgym.scores import OFFLINE
 from amemgym.scores.diagnosis import Mistake
-from amemgym.scores.warnings import OFFLINE
 
 SCRIPTS = ("dom.js", "unpack.js", "exam.js", "period.js", "explorer.js")
 
