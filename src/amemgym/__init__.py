@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from amemgym.version import __version__
 
 if TYPE_CHECKING:
-    from amemgym.api import RunReport, resume, run, score
+    from amemgym.api import RunReport, compare, import_run, resume, run, score, write_report
     from amemgym.env import Environment, Episode
     from amemgym.memory import Item, Memory
     from amemgym.messages import Message
@@ -31,11 +31,14 @@ _WHERE = {
     "Message": "messages",
     "RunReport": "api",
     "Scenario": "scenario",
+    "import_run": "api",
+    "compare": "api",
     "load_dataset": "scenario",
     "resume": "api",
     "run": "api",
     "save_dataset": "scenario",
     "score": "api",
+    "write_report": "api",
 }
 
 __all__ = [
@@ -48,11 +51,14 @@ __all__ = [
     "RunReport",
     "Scenario",
     "__version__",
+    "compare",
+    "import_run",
     "load_dataset",
     "resume",
     "run",
     "save_dataset",
     "score",
+    "write_report",
 ]
 
 

@@ -1,4 +1,4 @@
-"""The Python face: `run`, `resume` and `score`, each a plain function over the rooms below."""
+"""The Python face: `run`, `resume`, `score`, `write_report`, `compare`, each a plain function over the rooms below."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from pydantic import SecretStr
 
 from amemgym.agents import AgentSpec, agent_of_class
 from amemgym.env import find_rules
-from amemgym.errors import AMemGymError, RunDirectoryError, RunFailed, UsageError
+from amemgym.errors import AMemGymError, RunDirectoryError, RunFailed, UnknownName, UsageError
 from amemgym.evaluate import (
+    Import,
     Run,
     RunDirectory,
     RunOutcome,
     RunSpec,
     RunWatcher,
     default_directory,
+    import_directory,
     make_manifest,
     make_spec,
     read_recorded,
@@ -32,6 +34,7 @@ from amemgym.llm import ModelSettings, check_model_name, embedder_identity, know
 from amemgym.memory import Memory
 from amemgym.scenario import Dataset, load_dataset
 from amemgym.scores import OWN_ROLES, summarise
+from amemgym.scores.comparison import Comparison, Played, compare_runs
 from amemgym.secrets import redact
 
 T = TypeVar("T")
@@ -139,6 +142,10 @@ def resume(directory: str | Path, *, watcher: RunWatcher | None = None, **settin
     `settings` may be those that change no result (concurrency, timeout, attempts).
     """
     manifest = RunDirectory(directory).manifest()
+    if "imported" in manifest["compared"]:
+        raise UsageError(
+            f"{directory} holds imported results, so there is nothing to play; score it with: amemgym score {directory}"
+        )
     spec = make_spec({**manifest["settings"], **settings}, f"{directory}/manifest.json")
     described = {agent["name"]: agent for agent in manifest["compared"]["agents"]}
     for name in spec.agents:
@@ -154,17 +161,68 @@ def resume(directory: str | Path, *, watcher: RunWatcher | None = None, **settin
 
 def score(directory: str | Path, *, write: bool = True) -> RunReport:
     """Score what is finished in a run directory, and write scores.json anew. Needs neither the data nor a model."""
-    place = RunDirectory(directory)
-    manifest = place.manifest()
-    outcome = RunOutcome(episodes=place.episodes(), upper_bounds=place.upper_bounds())
-    if not outcome.episodes:
-        raise RunDirectoryError(
-            f"{directory} holds no finished episode yet; continue it with: amemgym resume {directory}"
-        )
-    report = _report(manifest, outcome, place, place.dataset())
+    place, played = RunDirectory(directory), _played(directory)
+    outcome = RunOutcome(episodes=list(played.episodes), upper_bounds=list(played.upper_bounds))
+    report = _report(dict(played.manifest), outcome, place, place.dataset())
     if write:
         place.write_scores(report.scores)
     return report
+
+
+def write_report(
+    run: str | Path | RunReport,
+    format: str = "html",
+    out: str | Path | None = None,
+    users: Sequence[str] | None = None,
+    watcher: RunWatcher | None = None,
+) -> list[Path]:
+    """Write a report of what is finished in a run directory; returns the files written.
+
+    Args:
+        run: its directory, or what `run`, `resume`, `score` or `import_run` gave.
+        format: `html` or `md` (a report), `csv` or `parquet` (one row an exam), `png` or `svg` (figures).
+        out: the file, or for figures the folder, if not in the run's directory.
+        users: ids of users; html tells the stories of these alone, csv and parquet have their rows.
+        watcher: is told where the run is not finished.
+
+    Raises:
+        AMemGymError: one of `amemgym.errors`.
+    """
+    from amemgym.report.write import check_report, write_files  # a run needs none of it
+
+    check_report(format, out, users)
+    know_keys()
+    scored = run if isinstance(run, RunReport) else score(run, write=False)
+    scores, place = scored.scores, RunDirectory(scored.directory)
+    known = [scenario.id for scenario in place.dataset()]
+    for user in users or ():
+        if user not in known:
+            raise UnknownName("user", user, known)
+    if watcher is not None and not scores["finished"]:
+        watcher.said(f"{place.path} is not finished; the report is of what is there")
+    return write_files(place, scores, format, out, users)
+
+
+def compare(on: str | Path, off: str | Path) -> Comparison:
+    """Compare two runs over the same exams, agent by agent; `off` is the one whose change is told.
+
+    Raises:
+        UsageError: where the runs are not over the same data, protocol and seed, or share no agent.
+        RunDirectoryError: where one of them is no run, or has no finished episode.
+    """
+    know_keys()
+    return compare_runs(_played(on), _played(off))
+
+
+def _played(directory: str | Path) -> Played:
+    """Raises RunDirectoryError where there is no finished episode."""
+    place = RunDirectory(directory)
+    found = Played(place.manifest(), place.episodes(), place.upper_bounds())
+    if not found.episodes:
+        raise RunDirectoryError(
+            f"{directory} holds no finished episode yet; continue it with: amemgym resume {directory}"
+        )
+    return found
 
 
 def _dataset(spec: RunSpec) -> Dataset:
@@ -255,3 +313,37 @@ def raise_for_failures(report: RunReport) -> None:
         if any(CODE_RAISED in failure for failure in report.failures):
             failure += " What raised can be mended, but is then another run."
         raise RunFailed(continue_with(failure, report.directory), report)
+
+
+def import_run(
+    directory: str | Path,
+    data: str | Path | Dataset,
+    *,
+    upper_bound: str | Path | None = None,
+    model: str = "imported",
+    out: str | Path | None = None,
+    watcher: RunWatcher | None = None,
+) -> RunReport:
+    """Bring results of the original benchmark into a run directory, every reply parsed again, and score them.
+
+    Args:
+        directory: the folder its agents wrote to: AGENT/USER/overall_results.json and what lies beside it.
+        data: the scenarios they were made on, by name or path.
+        upper_bound: the original's upper-bound file; without it there is no memory score.
+        model: a label for the model that gave the replies.
+        out: the run directory; default: runs/<data>-imported-<fingerprint>.
+        watcher: is told what is missing or odd, a sentence each (also in manifest.json, `remarks`).
+
+    Raises:
+        AMemGymError: one of `amemgym.errors`; DataError where nothing can be imported.
+    """
+    know_keys()
+    dataset = data if isinstance(data, Dataset) else load_dataset(data)
+    found = Import(Path(directory), dataset, Path(upper_bound) if upper_bound else None, model)
+    place = RunDirectory(out or import_directory(found.manifest))
+    with place.lock():
+        place.claim(found.manifest)
+        for remark in found.remarks:
+            (watcher or RunWatcher()).said(remark)
+        found.write(place)
+        return score(place.path)

@@ -9,8 +9,9 @@ import json
 import os
 import re
 import unicodedata
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from amemgym.errors import StorageError
 
@@ -57,15 +58,28 @@ def storage_error(error: OSError, path: Path) -> StorageError:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write a UTF-8 file through a temporary one beside it: a reader sees the old file or the new one, never a part.
+    """Write a UTF-8 file, whole or not at all. Raises StorageError."""
+    write_bytes_atomically(path, text.encode("utf-8"))
+
+
+def write_bytes_atomically(path: Path, data: bytes) -> None:
+    """Write a file, whole or not at all. Raises StorageError."""
+    with whole_file(path) as file:
+        file.write(data)
+
+
+@contextlib.contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """A file to write to, a temporary one beside it that takes its place at the end: a reader sees the old file or the
+    new one, never a part; after an exception, the old one.
 
     Raises StorageError.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with open(temporary, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        with open(temporary, "wb") as file:
+            yield file
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)

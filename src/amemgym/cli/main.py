@@ -11,7 +11,10 @@ from typing import Any
 import typer
 from rich.console import Console
 
+from amemgym.cli.compare import compare_command
+from amemgym.cli.import_ import import_command
 from amemgym.cli.listing import list_command
+from amemgym.cli.report import report_command
 from amemgym.cli.resume import resume_command
 from amemgym.cli.run import run_command
 from amemgym.cli.score import score_command
@@ -35,6 +38,9 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "run": run_command,
     "resume": resume_command,
     "score": score_command,
+    "report": report_command,
+    "compare": compare_command,
+    "import": import_command,
     "validate": validate_command,
     "list": list_command,
 }

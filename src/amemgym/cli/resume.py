@@ -17,9 +17,10 @@ def resume_command(
     concurrency: Annotated[int | None, typer.Option(help="calls under way at once")] = None,
     timeout: Annotated[float | None, typer.Option(help="seconds without an answer after which a call failed")] = None,
     attempts: Annotated[int | None, typer.Option(help="tries of a call where trying again can help")] = None,
+    report: Annotated[bool, typer.Option(help="write the report when the run ends")] = True,
 ) -> None:
     """Continue a run: what is finished stays, what was interrupted is played on from its journal."""
     given = {"concurrency": concurrency, "timeout": timeout, "attempts": attempts}
-    with showing(), ProgressBars() as bars:
-        report = api.resume(directory, watcher=bars, **{k: v for k, v in given.items() if v is not None})
-    show(report)
+    with showing(report), ProgressBars() as bars:
+        outcome = api.resume(directory, watcher=bars, **{k: v for k, v in given.items() if v is not None})
+    show(outcome, report)

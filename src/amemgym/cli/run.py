@@ -58,6 +58,7 @@ def run_command(
         Path | None,
         typer.Option(help="file with any of these settings (.yaml, .toml, .json), or a v1 environment file"),
     ] = None,
+    report: Annotated[bool, typer.Option(help="write the report when the run ends")] = True,
 ) -> None:
     """Play a data set against agents and score their memories.
 
@@ -76,24 +77,28 @@ def run_command(
     with ProgressBars() as bars:
         for remark in remarks:
             bars.said(remark)
-        report = api.run_spec(spec, watcher=bars, user_key=user_key)
-    show(report)
-    api.raise_for_failures(report)
+        outcome = api.run_spec(spec, watcher=bars, user_key=user_key)
+    show(outcome, report)
+    api.raise_for_failures(outcome)
 
 
-def show(report: api.RunReport) -> None:
-    """Print the table and where everything is."""
+def show(outcome: api.RunReport, report: bool) -> None:
+    """Print the table, write the report where it is wanted, and print where everything is."""
     console = Output()
-    print_scores(console, report.scores, report.seconds)
-    console.print(f"  written to {report.directory}", markup=False, highlight=False, soft_wrap=True)
+    print_scores(console, outcome.scores, outcome.seconds)
+    where = [f"written to {outcome.directory}"]
+    if report:
+        where += [f"report: {path}" for path in api.write_report(outcome)]
+    for line in where:
+        console.print(f"  {line}", markup=False, highlight=False, soft_wrap=True)
 
 
 @contextmanager
-def showing() -> Iterator[None]:
-    """Print the table of what is finished also where something did not finish."""
+def showing(report: bool) -> Iterator[None]:
+    """Show what is finished also where something did not finish."""
     try:
         yield
     except RunFailed as error:
         if isinstance(error.report, api.RunReport):
-            show(error.report)
+            show(error.report, report)
         raise

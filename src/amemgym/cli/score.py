@@ -13,5 +13,5 @@ from amemgym.cli.run import show
 
 def score_command(directory: Annotated[Path, typer.Argument(help="the run's directory")]) -> None:
     """Score the finished part of a run, print the table and write scores.json anew. Needs no data and no model."""
-    show(api.score(directory, write=False))
+    show(api.score(directory, write=False), report=False)
     api.score(directory)

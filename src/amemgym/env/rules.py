@@ -35,6 +35,9 @@ PROTOCOLS = {
     "v1": Rules("v1", 1, False, False, True, "mean_of_ratios"),
 }
 DEFAULT = PROTOCOLS["amemgym"]
+#: what the original benchmark's own results are read by (no run can choose it): options stand in the data's order, and
+#: an unreadable reply is not guessed for, so these numbers are neither protocol's
+IMPORTED = Rules("v1-imported", 1, False, False, False, "ratio_of_means")
 
 
 def find_rules(name: str, rounds_initial: int = 1, rounds_later: int = 2) -> Rules:

@@ -1,5 +1,6 @@
 """Evaluation: the run and its schedule, exams and the upper bound, the run directory."""
 
+from amemgym.evaluate.imported import Import, import_directory
 from amemgym.evaluate.manifest import default_directory, describe_data, make_manifest
 from amemgym.evaluate.offpolicy import read_recorded, recorded_data
 from amemgym.evaluate.results import (
@@ -19,6 +20,7 @@ __all__ = [
     "Conversation",
     "EpisodeResult",
     "ExamResult",
+    "Import",
     "ProbeResult",
     "Run",
     "RunDirectory",
@@ -29,6 +31,7 @@ __all__ = [
     "UpperBoundResult",
     "default_directory",
     "describe_data",
+    "import_directory",
     "make_manifest",
     "make_spec",
     "read_config",

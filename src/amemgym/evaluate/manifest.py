@@ -67,7 +67,7 @@ def make_manifest(
     return {
         "format": FORMAT,
         "fingerprint": _sha256(files.canonical_json(compared)),
-        "data": {"name": dataset.name, **describe_data(dataset), "played": _sha256(played_text(dataset))},
+        "data": {"name": dataset.name, **describe_data(dataset)},
         "compared": compared,
         # whose upper bound counts: for the run as a whole, and for each agent
         "upper_bound": {
@@ -83,9 +83,10 @@ def _sha256(text: str) -> str:
 
 
 def describe_data(dataset: Dataset) -> dict[str, Any]:
-    """The size of the played part: users, questions, and exams (one agent, one trial)."""
+    """The played part: its source's hash and its own as it is kept, users, questions, exams (one agent, one trial)."""
     return {
         "sha256": dataset.sha256,
+        "played": _sha256(played_text(dataset)),
         "users": len(dataset),
         "questions": sum(len(scenario.qas) for scenario in dataset),
         "exams": sum(len(scenario.qas) * len(scenario.periods) for scenario in dataset),

@@ -8,29 +8,37 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from amemgym.report.wording import FILTERS
+
 FOLDER = Path(__file__).parent / "templates"
+#: every page's: the switch between light and dark, and what a printed page needs
+COMMON = "page.js"
 
 
-def render(template: str, script: str | None = None, **fields: Any) -> str:
-    """The page made of a template that extends base.html, and of one of our scripts (a file name), if any."""
-    text = (FOLDER / script).read_text(encoding="utf-8") if script else ""
+def render(template: str, script: str | Sequence[str] | None = None, **fields: Any) -> str:
+    """The page made of a template that extends base.html, and of our scripts (file names), which share one scope."""
+    names = [COMMON, *([script] if isinstance(script, str) else script or [])]
+    parts = [(FOLDER / name).read_text(encoding="utf-8") for name in names]
+    text = "\n".join(['(() => {\n"use strict";', *parts, "})();\n"])
     hashed = base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
-    allowed = f"'sha256-{hashed}'" if script else "'none'"
-    return str(_environment().get_template(template).render(script=text, allowed_script=allowed, **fields))
+    return str(_environment().get_template(template).render(script=text, allowed_script=f"'sha256-{hashed}'", **fields))
 
 
 @lru_cache
 def _environment() -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # only a report needs it
 
-    return Environment(
+    environment = Environment(
         loader=FileSystemLoader(FOLDER),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters.update(FILTERS)
+    return environment

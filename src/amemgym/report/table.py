@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -19,16 +19,19 @@ SCORES = {"ratio_of_means": "ratio of means", "mean_of_ratios": "mean of ratios"
 
 def print_scores(console: Console, scores: Mapping[str, Any], seconds: Mapping[str, float] | None = None) -> None:
     """Print the scores of scores.json, at least so wide that nothing is cut off. `seconds` are those models took."""
-    table = _table(scores, seconds or {})
-    wide = Measurement.get(console, console.options.update(max_width=1000), table).maximum
-    width = console.width
-    console.width = max(width, wide)  # rich prints no wider than this, and would cut the numbers short
-    console.print(table)
-    console.width = width
+    print_whole(console, _table(scores, seconds or {}))
     for note in notes(scores):
         console.print(f"  {escape(note)}", highlight=False, style="dim")
     for warning in warnings(scores):
         console.print(f"  warning: {escape(warning)}", highlight=False, style="yellow")
+
+
+def print_whole(console: Console, table: Table) -> None:
+    """Print a table as wide as it is: rich prints no wider than the console, and would cut the numbers short."""
+    width = console.width
+    console.width = max(width, Measurement.get(console, console.options.update(max_width=1000), table).maximum)
+    console.print(table)
+    console.width = width
 
 
 def warnings(scores: Mapping[str, Any]) -> list[str]:
@@ -38,16 +41,22 @@ def warnings(scores: Mapping[str, Any]) -> list[str]:
 
 
 def notes(scores: Mapping[str, Any]) -> list[str]:
-    """What must be known to read the numbers."""
+    """What must be known to read the table: what was run, what its columns are, and what the numbers stand on."""
     data, first, other = scores["data"], scores["first_score"], _other(scores["first_score"])
-    found = [
+    return [
         f"data {data['name']} (sha256 {data['sha256'][:12]}…): {data['users']} user{'s' if data['users'] != 1 else ''},"
         f" {data['questions']} questions,"
         f" {data['exams']} exams; protocol {scores['protocol']['name']} (version {scores['protocol']['version']}),"
         f" seed {scores['seed']}, trials {scores['trials']}",
         f"memory score: (overall − random) / (upper bound − random), {SCORES[first]} ({SCORES[other]}: scores.json)."
         " ±: 95%, clustered by user. By period: ▁ 0 to █ 1. Seconds: what the model took, summed. ~: estimated",
+        *remarks(scores),
     ]
+
+
+def remarks(scores: Mapping[str, Any]) -> list[str]:
+    """What the numbers stand on: who played, why there are no intervals, and what each agent's leave out."""
+    found = []
     played = {agent["model"] for agent in scores["agents"].values() if agent["model"]} or {scores["model"]}
     if played != {"offline"}:
         found.append(f"model: {scores['model']}, simulated user: {scores['user_model']}")
@@ -97,18 +106,16 @@ def _table(scores: Mapping[str, Any], seconds: Mapping[str, float]) -> Table:
     for name in ("n", "invalid", "tokens in/out", "seconds"):
         table.add_column(name, justify="right", no_wrap=True)
     first = scores["first_score"]
-    ranked = sorted(
-        scores["agents"].items(), key=lambda entry: (entry[1]["reference"], _descending(entry[1]["overall"]))
-    )
-    for place, (name, agent) in enumerate(ranked):
+    entries = ranked(scores)
+    for place, (name, agent) in enumerate(entries):
         score = agent["memory_score"]
         interval = score["interval"] if first == "ratio_of_means" else None
         played = not agent["reference"]
-        last_played = played and (place + 1 == len(ranked) or ranked[place + 1][1]["reference"])
+        last_played = played and (place + 1 == len(entries) or entries[place + 1][1]["reference"])
         table.add_row(
             escape(name),
-            _with_interval(agent["overall"], agent["interval"]),
-            _with_interval(score[first], interval),
+            with_interval(agent["overall"], agent["interval"]),
+            with_interval(score[first], interval),
             sparkline(agent["by_period"]),
             *([_failures(agent["diagnosis"])] if probed else []),
             str(agent["n"]),
@@ -120,7 +127,7 @@ def _table(scores: Mapping[str, Any], seconds: Mapping[str, float]) -> Table:
         )
     blank = [""] if probed else []
     if scores["upper_bound"] is not None:
-        bound = _with_interval(scores["upper_bound"], scores["upper_bound_interval"])
+        bound = with_interval(scores["upper_bound"], scores["upper_bound_interval"])
         table.add_row("upper bound", bound, f"{1:.3f}", "", *blank, str(scores["upper_bound_n"]), style="dim")
     if scores["random"] is not None:
         table.add_row("random", f"{scores['random']:.3f}", f"{0:.3f}", "", *blank, str(scores["random_n"]), style="dim")
@@ -132,6 +139,11 @@ def _failures(diagnosis: Mapping[str, float] | None) -> str:
     return "/".join("–" if share is None else f"{share:.3f}".lstrip("0") for share in shares)
 
 
+def ranked(scores: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """The agents with their names, best first, the reference agents after the others."""
+    return sorted(scores["agents"].items(), key=lambda entry: (entry[1]["reference"], _descending(entry[1]["overall"])))
+
+
 def _descending(value: float | None) -> float:
     return 2.0 if value is None else -value
 
@@ -140,14 +152,15 @@ def _other(first: str) -> str:
     return next(name for name in SCORES if name != first)
 
 
-def _with_interval(value: float | None, interval: list[float] | None) -> str:
+def with_interval(value: float | None, interval: Sequence[float] | None, sign: str = "") -> str:
+    """A score as `0.922 ±0.134`; `sign` is + for a difference."""
     if value is None:
         return "–"
     if interval is None:
-        return f"{value:.3f}"
+        return f"{value:{sign}.3f}"
     low, high = interval
     # an interval that ends where a share does is cut there; its longer side is the half that was not
-    return f"{value:.3f} ±{max(high - value, value - low):.3f}"
+    return f"{value:{sign}.3f} ±{max(high - value, value - low):.3f}"
 
 
 def _count(count: int, n: int) -> str:

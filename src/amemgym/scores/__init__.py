@@ -1,5 +1,7 @@
 """Scores: metrics and intervals as pure functions of results, and the summary that scores.json holds."""
 
+from amemgym.scores.by_user import UserScores, by_user
+from amemgym.scores.comparison import Comparison, compare_runs
 from amemgym.scores.diagnosis import Failure, Mistake, diagnose, mistake
 from amemgym.scores.intervals import clipped, difference_interval, ratio_interval, share_interval
 from amemgym.scores.metrics import (
@@ -23,17 +25,21 @@ __all__ = [
     "OFFLINE",
     "OWN_ROLES",
     "Cell",
+    "Comparison",
     "Failure",
     "Mean",
     "MemoryScore",
     "Mistake",
     "Pair",
+    "UserScores",
     "accuracy",
     "by_period",
     "by_position",
+    "by_user",
     "cells_of",
     "clipped",
     "compare_agents",
+    "compare_runs",
     "diagnose",
     "difference_interval",
     "memory_score",

@@ -122,8 +122,7 @@ def memory_score(cells: Sequence[Cell]) -> MemoryScore:
     bounded = [cell for cell in cells if cell.upper_bound is not None]
     if not bounded:
         return MemoryScore(None, None, "no upper bound was measured")
-    gained = _by_user(bounded, lambda cell: cell.exam.correct - cell.random)
-    possible = _by_user(bounded, lambda cell: (cell.upper_bound or 0) - cell.random)
+    gained, possible = gains(bounded)
     pooled, interval, why = None, None, []
     room = math.fsum(possible) / len(bounded)
     if room < CLEARLY_ABOVE:
@@ -134,6 +133,19 @@ def memory_score(cells: Sequence[Cell]) -> MemoryScore:
         interval = ratio_interval(gained, possible)
     averaged, why_not = _mean_of_ratios(bounded)
     return MemoryScore(pooled, averaged, "; ".join([*why, *why_not]) or None, len(bounded), interval)
+
+
+def gains(cells: Sequence[Cell]) -> tuple[list[float], list[float]]:
+    """For each user, in order, what the answers gained over random, and what the upper bound does: the sums whose
+    ratio is the ratio of means. Of the cells that have an upper bound."""
+    bounded = [cell for cell in cells if cell.upper_bound is not None]
+    gained = _by_user(bounded, lambda cell: cell.exam.correct - cell.random)
+    return gained, _by_user(bounded, lambda cell: (cell.upper_bound or 0) - cell.random)
+
+
+def rights(cells: Sequence[Cell]) -> tuple[list[float], list[float]]:
+    """For each user, in order, the right answers and all answers: the sums whose ratio is the accuracy."""
+    return _by_user(cells, lambda cell: float(cell.exam.correct)), _by_user(cells, lambda cell: 1.0)
 
 
 def _mean_of_ratios(cells: Sequence[Cell]) -> tuple[float | None, list[str]]:

@@ -74,7 +74,7 @@ def compare_agents(cells: Mapping[str, Sequence[Cell]]) -> list[Pair]:
     ps = sign_flip_p([[math.fsum(user) for user in users] for users in differences])
     return [
         _pair(a, b, agents, users, p, adjusted)
-        for (a, b), users, p, adjusted in zip(couples, differences, ps, _adjusted(ps), strict=True)
+        for (a, b), users, p, adjusted in zip(couples, differences, ps, adjusted_ps(ps), strict=True)
     ]
 
 
@@ -149,8 +149,8 @@ def _differences(a: _Agent, b: _Agent) -> list[list[float]]:
     return [[a.right[place] - b.right[place] for place in places] for places in users]
 
 
-def _adjusted(ps: Sequence[float | None]) -> list[float | None]:
-    """Benjamini and Hochberg's p over those that are known."""
+def adjusted_ps(ps: Sequence[float | None]) -> list[float | None]:
+    """Benjamini and Hochberg's p over those that are known, each for all that were looked at together."""
     known = [p for p in ps if p is not None]
     if not known:
         return [None] * len(ps)

@@ -7,6 +7,7 @@ from typing import Any
 
 from amemgym.evaluate import EpisodeResult, UpperBoundResult
 from amemgym.scenario import Dataset, Scenario
+from amemgym.scores.bounds import Bounds, bounds_by_agent, bounds_by_model
 from amemgym.scores.intervals import ONE_USER
 from amemgym.scores.metrics import (
     Cell,
@@ -26,8 +27,6 @@ from amemgym.scores.recall import recall, recall_by, state_cells, update_lag
 from amemgym.scores.trials import trial_spread
 from amemgym.scores.warnings import agent_warnings, run_warnings
 
-Bounds = dict[tuple[int, int, tuple[str, ...]], int]
-
 #: roles whose calls are the assistant's own
 OWN_ROLES = ("assistant", "memory", "exam")
 
@@ -41,18 +40,13 @@ def summarise(
     """The scores of a run. Depends on the results alone, not on how or in which order they came about."""
     compared = manifest["compared"]
     agents: Sequence[Mapping[str, Any]] = compared["agents"]
-    bounds: dict[str, Bounds] = {result.model: {} for result in upper_bounds}
-    for result in upper_bounds:
-        bounds[result.model] |= _lookup(result)
+    bounds = bounds_by_agent(manifest, upper_bounds)
     by_agent = {agent["name"]: [e for e in episodes if e.agent == agent["name"]] for agent in agents}
-    wanted = manifest["upper_bound"]
     scenarios = {scenario.id: scenario for scenario in dataset}
-    played = _all_cells(by_agent.values(), bounds.get(wanted["run"], {}))
+    of_run = bounds_by_model(upper_bounds).get(manifest["upper_bound"]["run"] or "", {})
+    played = _all_cells(by_agent.values(), of_run)
     bound = upper_bound_accuracy(played)
-    cells = {
-        agent["name"]: cells_of(by_agent[agent["name"]], bounds.get(_bound_of(agent, wanted), {}), scenarios)
-        for agent in agents
-    }
+    cells = {name: cells_of(played_by, bounds[name], scenarios) for name, played_by in by_agent.items()}
     assistants = [agent["name"] for agent in agents if not agent.get("reference")]
     compared_agents = assistants if len(assistants) > 1 else list(cells)
     scores = {
@@ -198,11 +192,6 @@ def _mean(mean: Mean) -> dict[str, Any]:
     return {"value": mean.value, "n": mean.n, "interval": _pair(mean.interval)}
 
 
-def _bound_of(agent: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
-    """The name of the upper bound an agent's memory score is made with; "" where none is wanted."""
-    return wanted["agents"].get(agent["name"]) or wanted["run"] or ""
-
-
 def _is_finished(
     manifest: Mapping[str, Any], episodes: Sequence[EpisodeResult], upper_bounds: Sequence[UpperBoundResult]
 ) -> bool:
@@ -225,11 +214,6 @@ def _all_cells(groups: Iterable[Sequence[EpisodeResult]], bounds: Bounds) -> lis
                 place = (episode.user, exam.period, exam.question)
                 cells.setdefault(place, Cell(episode.user, exam.period, exam, bound))
     return [cells[place] for place in sorted(cells)]
-
-
-def _lookup(result: UpperBoundResult) -> Bounds:
-    answers = (a for a in result.answers if a.correct is not None)
-    return {(result.user, a.question, a.variant): int(bool(a.correct)) for a in answers}
 
 
 def _by_trial(episodes: Sequence[EpisodeResult]) -> list[float | None]:

@@ -1,0 +1,56 @@
+"""The report of a run as one HTML file: scores with their intervals, why answers are wrong, and every exam's trace.
+
+It needs no network and no server. Scores are drawn here; traces are packed into the file and shown by its script.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from amemgym.evaluate import RunDirectory
+from amemgym.report import view
+from amemgym.report.page import render
+from amemgym.report.table import SCORES, notes
+from amemgym.report.trace import FAILURES, packed_traces
+from amemgym.scores import OFFLINE
+from amemgym.scores.diagnosis import Mistake
+from amemgym.scores.warnings import OFFLINE
+
+SCRIPTS = ("dom.js", "unpack.js", "exam.js", "period.js", "explorer.js")
+
+
+def html_report(directory: RunDirectory, scores: Mapping[str, Any], users: Sequence[str] | None = None) -> str:
+    """The page for a run's scores (as in scores.json); `users` (ids) are those whose traces are wanted, else all that
+    fit. Raises RunDirectoryError, or UsageError where there is no such user."""
+    manifest = directory.manifest()
+    agents = view.agent_views(manifest, scores)
+    traces = packed_traces(directory, users or None)
+    index = {
+        "agents": [{"name": agent.name, "reference": agent.reference} for agent in agents],
+        "users": traces.index,
+        "left_out": traces.left_out,
+    }
+    models = {agent.scores["model"] for agent in agents if agent.scores["model"]} or {scores["model"]}
+    return render(
+        "report.html",
+        SCRIPTS,
+        manifest=manifest,
+        compared=manifest["compared"],
+        scores=scores,
+        agents=agents,
+        offline=OFFLINE if "offline" in models else None,
+        warnings=view.warnings(scores, notes(scores)),
+        score_names=SCORES,
+        users_of={agent.name: view.users_played(agent, scores) for agent in agents},
+        overall_chart=view.overall_chart(agents, scores),
+        memory_chart=view.memory_chart(agents, scores),
+        failure_chart=view.failure_chart(agents),
+        mistake_chart=view.mistake_chart(agents),
+        curves=view.recall_curves(agents),
+        failures=FAILURES,
+        mistakes=tuple(map(str, Mistake)),
+        traces=traces,
+        asked_for=bool(users),
+        index=index,
+    )

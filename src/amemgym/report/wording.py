@@ -1,0 +1,50 @@
+"""How numbers are written on a page: the same way everywhere, and a dash where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+NONE = "–"
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A score: `0.579`, with a minus that is as wide as a plus."""
+    if value is None:
+        return NONE
+    text = f"{value:.{digits}f}"
+    return text.removeprefix("-") if float(text) == 0 else text.replace("-", "−")
+
+
+def signed(value: float | None, digits: int = 3) -> str:
+    """A difference: `+0.021`."""
+    text = number(value, digits)
+    return text if value is None or value <= 0 or float(text) == 0 else f"+{text}"
+
+
+def interval(pair: Sequence[float] | None, digits: int = 3) -> str:
+    """An interval: `[0.540, 0.618]`."""
+    return NONE if pair is None else f"[{number(pair[0], digits)}, {number(pair[1], digits)}]"
+
+
+def percent(share: float | None) -> str:
+    """A share, short: `33%`."""
+    return NONE if share is None else f"{share:.0%}".replace("-", "−")
+
+
+def count(value: int | None) -> str:
+    """A count: `12,345`."""
+    return NONE if value is None else f"{value:,}"
+
+
+def chance(p: float | None) -> str:
+    """A p value: `0.031`, `< 0.001`."""
+    return NONE if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def tokens(used: Mapping[str, Any], what: str) -> str:
+    """Tokens of one direction, marked where they are estimated: `~12,345`."""
+    return f"{'~' if used['estimated'] else ''}{count(used[what])}"
+
+
+FILTERS = {f.__name__: f for f in (number, signed, interval, percent, count, chance, tokens)}

@@ -1,0 +1,303 @@
+"""Two runs over the same exams, ON and OFF, agent by agent: what changes, and whether the order of the agents does.
+
+With a run of its own conversations (on-policy) and one in which all agents were given the same recorded conversations
+(off-policy), that is what a benchmark of reused conversations would get wrong; with two runs of two models, what a
+release changes. Everything is over the exams that both runs have an answer to, and a change's interval is paired by
+user, since what makes a user hard does so in both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from amemgym.errors import UsageError
+from amemgym.evaluate import EpisodeResult, UpperBoundResult
+from amemgym.scores.bounds import bounds_by_agent
+from amemgym.scores.intervals import ONE_USER, clipped, difference_interval
+from amemgym.scores.metrics import Cell, Mean, MemoryScore, accuracy, cells_of, gains, memory_score, rights
+from amemgym.scores.pairs import adjusted_ps, compare_agents
+
+#: (user, period, question)
+Place = tuple[int, int, int]
+#: settings that two runs may differ in without a word: what is shown anyway, and what is counted
+_SHOWN = {"agents", "off_policy", "model", "trials", "upper_bound", "seed", "data"}
+#: digits of a score that decide a rank; the rest is what rounding leaves
+_DIGITS = 9
+
+
+@dataclass(frozen=True)
+class Played:
+    """What a run left: its manifest, its finished episodes and upper bounds."""
+
+    manifest: Mapping[str, Any]
+    episodes: Sequence[EpisodeResult]
+    upper_bounds: Sequence[UpperBoundResult]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """An agent in one of the runs. `score` is the ratio of means, without a value where `why_undefined` says so. Equal
+    agents share a rank; reference agents have none."""
+
+    overall: Mean
+    score: Mean
+    why_undefined: str | None
+    rank: int | None
+    #: of its episodes in that run
+    finished: int
+    planned: int
+
+
+@dataclass(frozen=True)
+class Change:
+    """OFF − ON. `p` is two-sided, by sign flips over users, and `p_adjusted` that for the number of agents (Benjamini
+    and Hochberg); only of the overall."""
+
+    value: float | None
+    interval: tuple[float, float] | None
+    p: float | None = None
+    p_adjusted: float | None = None
+
+
+@dataclass(frozen=True)
+class AgentComparison:
+    """One agent in both runs, over the `n` exams of `users` users that both have an answer to."""
+
+    name: str
+    is_reference: bool
+    on: Standing
+    off: Standing
+    overall: Change
+    score: Change
+    n: int
+    users: int
+    #: whether it has other settings in OFF than in ON
+    is_other: bool
+
+    @property
+    def rank_change(self) -> int | None:
+        """How many places it falls (above 0) or rises (below 0) from ON to OFF."""
+        return None if self.on.rank is None or self.off.rank is None else self.off.rank - self.on.rank
+
+
+@dataclass(frozen=True)
+class RunSide:
+    """One of the runs: what tells it from the other, and the agents that only it has."""
+
+    model: str
+    user_model: str
+    #: whose conversations all agents were given; None where each had its own
+    off_policy: str | None
+    fingerprint: str
+    trials: int
+    alone: tuple[str, ...]
+    #: whether the agents that both have are finished in it
+    is_finished: bool
+
+    @property
+    def title(self) -> str:
+        """What it is, in a few words."""
+        policy = "on-policy" if self.off_policy is None else f"off-policy, conversations of {self.off_policy}"
+        return f"{self.model}, {policy}"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """ON beside OFF. `tau` is Kendall's τ-b of the two orders of the agents by `ranked_by`, None with fewer than two or
+    where one order is a tie of all."""
+
+    data: Mapping[str, Any]
+    protocol: Mapping[str, Any]
+    seed: int
+    on: RunSide
+    off: RunSide
+    agents: tuple[AgentComparison, ...]
+    ranked_by: str
+    tau: float | None
+    #: whether the ranked agents were all examined on the same exams
+    is_even: bool
+    why_no_interval: str | None
+    #: settings besides the shown ones that are not the same
+    differs: tuple[str, ...]
+
+    @property
+    def is_finished(self) -> bool:
+        return self.on.is_finished and self.off.is_finished
+
+
+def compare_runs(on: Played, off: Played) -> Comparison:
+    """Every agent that both runs have, in the order of ON. Raises UsageError where the runs are not over the same
+    exams, or have no agent in common."""
+    _check_alike(on.manifest, off.manifest)
+    there, here = _agents(on.manifest), _agents(off.manifest)
+    names = [name for name in there if name in here]
+    if not names:
+        raise UsageError(f"no agent is in both runs: ON has {', '.join(there)}, OFF has {', '.join(here)}")
+    cells = _cells(on, off, names)
+    scores = {name: tuple(memory_score(side) for side in _bounded(*both)) for name, both in cells.items()}
+    ranked = [name for name in names if not there[name].get("reference") and cells[name][0]]
+    by_score = all(score.ratio_of_means is not None for name in ranked for score in scores[name])
+    orders = [
+        {name: scores[name][i].ratio_of_means if by_score else accuracy(cells[name][i]).value for name in ranked}
+        for i in (0, 1)
+    ]
+    # of reference agents there is nothing to find out
+    ps = [_p(*cells[name]) if name in ranked else None for name in names]
+    compared = tuple(
+        AgentComparison(
+            name=name,
+            is_reference=bool(there[name].get("reference")),
+            on=_standing(cells[name][0], scores[name][0], _rank(name, orders[0]), *_episodes(on, name)),
+            off=_standing(cells[name][1], scores[name][1], _rank(name, orders[1]), *_episodes(off, name)),
+            overall=_overall_change(*cells[name], p, p_adjusted),
+            score=_score_change(cells[name], scores[name]),
+            n=len(_places(cells[name][0])),
+            users=len({cell.user for cell in cells[name][0]}),
+            is_other=there[name] != here[name],
+        )
+        for name, p, p_adjusted in zip(names, ps, adjusted_ps(ps), strict=True)
+    )
+    return Comparison(
+        data=on.manifest["data"],
+        protocol=on.manifest["compared"]["protocol"],
+        seed=on.manifest["compared"]["seed"],
+        on=_side(on, [name for name in there if name not in here], [agent.on for agent in compared]),
+        off=_side(off, [name for name in here if name not in there], [agent.off for agent in compared]),
+        agents=compared,
+        ranked_by="memory score" if by_score else "overall",
+        tau=_tau(*orders),
+        is_even=len({frozenset(_places(cells[name][0])) for name in ranked}) < 2,
+        why_no_interval=ONE_USER if max(agent.users for agent in compared) == 1 else None,
+        differs=_differing(on.manifest["compared"], off.manifest["compared"]),
+    )
+
+
+def _check_alike(on: Mapping[str, Any], off: Mapping[str, Any]) -> None:
+    """Raises UsageError where the exams of two runs are not the same."""
+    a, b = on["compared"], off["compared"]
+    if a["data"] != b["data"]:
+        raise UsageError(
+            f"mixed data: ON plays {_data(on)}, OFF plays {_data(off)}; compare runs over the same users and periods of"
+            " the same data"
+        )
+    protocols = [f"{c['protocol']['name']} (version {c['protocol']['version']})" for c in (a, b)]
+    if protocols[0] != protocols[1]:
+        raise UsageError(
+            f"mixed protocols: ON was played by {protocols[0]}, OFF by {protocols[1]}; compare runs of the same one"
+        )
+    if a["seed"] != b["seed"]:
+        raise UsageError(
+            f"mixed seeds: ON has seed {a['seed']}, OFF has seed {b['seed']}, which shuffles the options otherwise;"
+            " compare runs of the same --seed"
+        )
+
+
+def _data(manifest: Mapping[str, Any]) -> str:
+    played = manifest["compared"]["data"]
+    return (
+        f"{played['users']} users and {played['periods']} periods of {manifest['data']['name']}"
+        f" (sha256 {played['sha256']})"
+    )
+
+
+def _agents(manifest: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    return {agent["name"]: agent for agent in manifest["compared"]["agents"]}
+
+
+def _cells(on: Played, off: Played, names: Sequence[str]) -> dict[str, tuple[list[Cell], list[Cell]]]:
+    """The answers of each agent in ON and in OFF to the exams that have one in both, with their upper bounds."""
+    found: list[dict[str, list[Cell]]] = []
+    for run in (on, off):
+        bounds = bounds_by_agent(run.manifest, run.upper_bounds)
+        found.append({name: cells_of((e for e in run.episodes if e.agent == name), bounds[name]) for name in names})
+    return {name: _common(found[0][name], found[1][name]) for name in names}
+
+
+def _place(cell: Cell) -> Place:
+    return cell.user, cell.period, cell.exam.question
+
+
+def _places(cells: Sequence[Cell]) -> set[Place]:
+    return {_place(cell) for cell in cells}
+
+
+def _common(a: Sequence[Cell], b: Sequence[Cell]) -> tuple[list[Cell], list[Cell]]:
+    """The cells of the places that are in both."""
+    both = _places(a) & _places(b)
+    return [cell for cell in a if _place(cell) in both], [cell for cell in b if _place(cell) in both]
+
+
+def _bounded(a: Sequence[Cell], b: Sequence[Cell]) -> tuple[list[Cell], list[Cell]]:
+    """Those with an upper bound in both, where both runs measured any; else what there is."""
+    with_a, with_b = ([cell for cell in cells if cell.upper_bound is not None] for cells in (a, b))
+    return _common(with_a, with_b) if with_a and with_b else (with_a, with_b)
+
+
+def _episodes(run: Played, name: str) -> tuple[int, int]:
+    """An agent's finished and planned episodes."""
+    planned = run.manifest["data"]["users"] * run.manifest["compared"]["trials"]
+    return sum(episode.agent == name for episode in run.episodes), planned
+
+
+def _standing(cells: Sequence[Cell], score: MemoryScore, rank: int | None, finished: int, planned: int) -> Standing:
+    value = Mean(score.ratio_of_means, score.n, score.interval)
+    why = None if value.value is not None else (score.why_undefined or "").partition("; mean of ratios")[0]
+    return Standing(accuracy(cells), value, why, rank, finished, planned)
+
+
+def _p(on: Sequence[Cell], off: Sequence[Cell]) -> float | None:
+    return compare_agents({"OFF": off, "ON": on})[0].p
+
+
+def _overall_change(a: Sequence[Cell], b: Sequence[Cell], p: float | None, p_adjusted: float | None) -> Change:
+    on, off = accuracy(a).value, accuracy(b).value
+    if on is None or off is None:
+        return Change(None, None)
+    return Change(off - on, clipped(difference_interval(*rights(b), *rights(a)), -1, 1), p, p_adjusted)
+
+
+def _score_change(cells: tuple[list[Cell], list[Cell]], scores: Sequence[MemoryScore]) -> Change:
+    on, off = (score.ratio_of_means for score in scores)
+    if on is None or off is None:
+        return Change(None, None)
+    a, b = _bounded(*cells)
+    return Change(off - on, difference_interval(*gains(b), *gains(a)))
+
+
+def _rank(name: str, values: Mapping[str, float | None]) -> int | None:
+    """1 for the best; equal values share a rank, and the ranks after them are left out."""
+    rounded = {other: round(value, _DIGITS) for other, value in values.items() if value is not None}
+    return 1 + sum(value > rounded[name] for value in rounded.values()) if name in rounded else None
+
+
+def _tau(on: Mapping[str, float | None], off: Mapping[str, float | None]) -> float | None:
+    names = [name for name in on if on[name] is not None and off[name] is not None]
+    if len(names) < 2:
+        return None
+    from scipy.stats import kendalltau  # as in intervals: not before it is needed
+
+    ranks = [[_rank(name, values) for name in names] for values in (on, off)]
+    if any(len(set(some)) == 1 for some in ranks):
+        return None
+    return float(kendalltau(*ranks).statistic)
+
+
+def _side(run: Played, alone: Sequence[str], standings: Sequence[Standing]) -> RunSide:
+    compared = run.manifest["compared"]
+    off_policy = compared.get("off_policy")
+    return RunSide(
+        model=compared["model"]["model"],
+        user_model=compared["user_model"]["model"],
+        off_policy=off_policy["agent"] if off_policy else None,
+        fingerprint=run.manifest["fingerprint"],
+        trials=compared["trials"],
+        alone=tuple(alone),
+        is_finished=all(standing.finished == standing.planned for standing in standings),
+    )
+
+
+def _differing(on: Mapping[str, Any], off: Mapping[str, Any]) -> tuple[str, ...]:
+    names = [*on, *(name for name in off if name not in on)]
+    return tuple(name for name in names if name not in _SHOWN and on.get(name) != off.get(name))
