@@ -249,6 +249,11 @@ def test_variables_whose_names_are_near_keep_their_own_values(names: tuple[str, 
     assert read(json.dumps(dict(zip(names, "xy", strict=True))), schema) == (("x", "y"), OK)
 
 
+def test_a_name_that_could_be_two_variables_and_two_names_that_could_be_one_are_not_guessed() -> None:
+    assert read('{"A B": "x"}', {"a b": ("x", "y"), "a-b": ("x", "y")}) == (None, INVALID)
+    assert read('{"Home": "farm", "HOME": "coast", "job_title": "pilot"}') == ((None, "pilot"), REPAIRED)
+
+
 def test_two_variables_may_have_the_same_values() -> None:
     schema = {"lives_in": ("town", "village"), "works_in": ("town", "village")}
     assert read('{"lives_in": "town", "works_in": "village"}', schema) == (("town", "village"), OK)
