@@ -260,13 +260,11 @@ def test_two_variables_may_have_the_same_values() -> None:
     assert read('{"works_in": "village"}', schema) == ((None, "village"), REPAIRED)
 
 
-@pytest.mark.xfail(strict=True, reason="a point or a dash before a value is taken for a mark around it")
 @pytest.mark.parametrize("said", [".5", "- 5"])
 def test_a_sign_before_a_number_is_part_of_it(said: str) -> None:
     assert read(json.dumps({"it": said}), {"it": ("5", "10")}) == (None, INVALID)
 
 
-@pytest.mark.xfail(strict=True, reason="a broken object counts as an answer where a name stands anywhere in it")
 def test_a_broken_note_hides_no_answer() -> None:
     assert read(f'{GOOD}\n{{"note": "you told me that your home is wh')[0] == BOTH
 
@@ -289,7 +287,6 @@ def test_a_long_reply_of_nothing_is_invalid_or_empty(piece: str) -> None:
     assert read(piece * (200_000 // len(piece)))[0] is None
 
 
-@pytest.mark.xfail(strict=True, reason="the names in a reply are normalised whole, however long they are")
 def test_no_long_text_is_normalised_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """A long run of combining marks would take quadratic time."""
     longest = 0
@@ -300,6 +297,7 @@ def test_no_long_text_is_normalised_whole(monkeypatch: pytest.MonkeyPatch) -> No
         return unicodedata.normalize(form, text)
 
     monkeypatch.setattr(parse, "unicodedata", SimpleNamespace(normalize=noted))
+    parse._alike.cache_clear()
     name = "home" + "\u0301\u0316" * 500
     for reply in (json.dumps({name: "coast"}), json.dumps({"home": name}), f"{name}: coast", f"home: {name}"):
         assert read(reply, {"home": HOMES, "pet": ("cat", "dog")}) == (None, INVALID)

@@ -41,7 +41,8 @@ def make_manifest(
         },
         "agents": [agent.described() for agent in agents],
         "model": describe_model(model),
-        "user_model": describe_model(user_model),
+        # off-policy, nobody plays the user
+        "user_model": {"model": "recorded"} if recorded else describe_model(user_model),
         "embedder": embedder_identity(spec.embedder),
         "seed": spec.seed,
         "trials": spec.trials,

@@ -65,9 +65,10 @@ def read_recorded(place: Path, agent: str | None, dataset: Dataset) -> Recorded:
         if talks or agent:
             missing = [user for user in periods if not any(user == known for known, _ in talks)]
             if missing:
+                more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
                 raise UsageError(
-                    f"--off-policy {place}: '{name}' has no whole conversation with user {missing[0]}"
-                    f" (and {len(missing) - 1} more); finish it with: amemgym resume {place}, or take fewer --users"
+                    f"--off-policy {place}: '{name}' has no whole conversation with user {missing[0]}{more};"
+                    f" finish it with: amemgym resume {place}, or take fewer --users"
                 )
             return Recorded(name, manifest["fingerprint"], talks)
     raise UsageError(f"--off-policy {place}: it holds no finished conversation of an agent")

@@ -209,7 +209,9 @@ class Run:
         line = Line(self._directory.journal(agent.name, scenario.id, trial), self._prompts)
         try:
             player = self._new_agent(agent, scenario, line)
-            episode = Episode(line.model(self._door(self._user_model), "user"), self._rules)
+            # off-policy, nobody plays the user, so no other model has to be reached
+            user_model = (agent.model or self._model) if self._recorded else self._user_model
+            episode = Episode(line.model(self._door(user_model), "user"), self._rules)
             seat = Seat(agent.name, user, trial)
             return await play(
                 seat,

@@ -70,6 +70,13 @@ class RunSpec(BaseModel):
     def _as_text(cls, value: Any) -> Any:
         return os.fspath(value) if isinstance(value, os.PathLike) else value
 
+    @field_validator("off_policy")
+    @classmethod
+    def _names_a_place(cls, value: str | None) -> str | None:
+        if value is not None and not value.strip():
+            raise ValueError("names no directory; give that of the run whose conversations are wanted")
+        return value
+
     @field_validator("agents", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:

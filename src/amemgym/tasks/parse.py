@@ -144,6 +144,10 @@ def parse_object(reply: str | None) -> Parsed[dict[str, Any]]:
     return Parsed(value, Status.REPAIRED if mended or differ else Status.OK)
 
 
+#: longer texts name no variable and no value but exactly: to make them plain would take long
+LONGEST_NAME = 200
+
+
 def parse_values(reply: str | None, variables: Mapping[str, Sequence[str]]) -> Parsed[dict[str, str | None]]:
     """The value a reply gives each variable, out of those it may have; None where it gives none of them.
 
@@ -159,11 +163,11 @@ def parse_values(reply: str | None, variables: Mapping[str, Sequence[str]]) -> P
         fields = _unwrapped(value or {}, variables)
         if any(_field(fields, name, variables) for name in variables):
             answers.append((fields, not mended and fields is value))
-        elif value is None and any(name in source for name in variables):
+        elif value is None and any(json.dumps(name, ensure_ascii=False) in source for name in variables):
             answers.append(({}, False))  # an answer that cannot be read
     if not answers:
-        pairs = (line.partition(":") for line in outside.splitlines() if ":" in line and len(line) < 400)
-        answers = [({_bare(name): _bare(said) for name, _, said in pairs}, False)]
+        pairs = (line.partition(":") for line in outside.splitlines() if ":" in line and len(line) < 2 * LONGEST_NAME)
+        answers = [({_bare(name.strip(" \t-•")): _bare(said) for name, _, said in pairs}, False)]
     fields, as_asked = answers[-1]
     names = {_alike(name) for name in variables}
     as_asked = as_asked and all(other == fields for other, _ in answers)
@@ -180,12 +184,14 @@ def parse_values(reply: str | None, variables: Mapping[str, Sequence[str]]) -> P
 
 def _bare(text: str) -> str:
     """A text without the marks around it."""
-    return re.sub(r"\A[-•]\s", "", text.strip()).strip(" \t*`.,;\"'")
+    return text.strip(" \t*`\"'").rstrip(".,; \t*`\"'")
 
 
 @lru_cache(maxsize=4096)
 def _alike(text: str) -> str:
     """What two spellings of a name have in common: case, marks around it and what joins its words do not count."""
+    if len(text) > LONGEST_NAME:
+        return text
     plain = _bare(unicodedata.normalize("NFKC", text)).replace("_", " ").strip()
     return re.sub(r"(?<=\w)[\s-]+(?=\w)", " ", plain).casefold()
 
@@ -205,7 +211,7 @@ def _value(said: Any, known: Sequence[str]) -> str | None:
     said = json.dumps(said) if isinstance(said, bool | int) else said  # where a value is written like one
     if not isinstance(said, str) or said in known:
         return said if isinstance(said, str) else None
-    near = [value for value in known if len(said) < 400 and _alike(value) == _alike(said) != ""]
+    near = [value for value in known if _alike(value) == _alike(said) != ""]
     return near[0] if len(near) == 1 else None
 
 
