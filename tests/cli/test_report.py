@@ -50,8 +50,14 @@ def test_as_processes(whole: Whole, tmp_path: Path) -> None:
 def test_each_format_in_its_place(whole: Whole, tmp_path: Path) -> None:
     directory = whole.copy(tmp_path / "run")
     figures = [f"figures/{name}.svg" for name in ("scores", "periods", "failures", "recall", "positions")]
-    for format, names in (("md", ["report.md"]), ("parquet", ["results.parquet"]), ("svg", figures)):
-        ended = succeeded(inside("report", directory, "--format", format))
+    (directory / "report.html").unlink(missing_ok=True)
+    for format, names in (
+        ([], ["report.html"]),
+        (["--format", "md"], ["report.md"]),
+        (["--format", "parquet"], ["results.parquet"]),
+        (["--format", "svg"], figures),
+    ):
+        ended = succeeded(inside("report", directory, *format))
         assert ended.out.splitlines() == [str(directory / name) for name in names]
         assert all((directory / name).is_file() for name in names)
     assert (directory / "report.md").read_text(encoding="utf-8").startswith("# Memory scores: small, offline\n")
