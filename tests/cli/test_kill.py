@@ -186,7 +186,7 @@ DIES_AT_A_WRITE = """if True:
 
 
 def test_killed_in_the_middle_of_each_write(small: Path, tmp_path: Path) -> None:
-    """Of the manifest, the data, an episode and the scores. The same command again goes on, whichever it was."""
+    """Of the manifest, the data, an episode, the scores and the report. The same command again goes on from each."""
     arguments = ["run", "--data", str(small), "--users", "1", "--agents", "oracle", "--no-upper-bound", "--out"]
     succeeded(inside(*arguments, "whole"))
 
@@ -194,11 +194,12 @@ def test_killed_in_the_middle_of_each_write(small: Path, tmp_path: Path) -> None
         command = [sys.executable, "-c", DIES_AT_A_WRITE, str(number), *arguments, str(number)]
         return subprocess.run(command, env=environment(), capture_output=True, check=False).returncode
 
-    assert at_once(kill, range(5)) == [-signal.SIGKILL] * 4 + [0]
-    for number in range(4):
+    assert at_once(kill, range(6)) == [-signal.SIGKILL] * 5 + [0]
+    for number in range(5):
         directory = tmp_path / str(number)
         assert (directory / "manifest.json").exists() is (number > 0)
-        assert not (directory / "scores.json").exists()
+        assert (directory / "scores.json").exists() is (number > 3)
+        assert not (directory / "report.html").exists()
         succeeded(inside(*arguments, directory))
         assert scores(directory) == scores(tmp_path / "whole")
 

@@ -124,6 +124,7 @@ def test_the_tree_is_as_documented(whole: Whole) -> None:
         [
             "data.json",
             "manifest.json",
+            "report.html",
             "scores.json",
             *(f"episodes/{agent}-#/{user}-t0.json" for agent in AGENTS.split(",") for user in names),
             *(f"journal/{agent}-#/{user}-t0.jsonl" for agent in players for user in names),

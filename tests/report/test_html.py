@@ -188,12 +188,13 @@ def test_pairs_are_shown_as_they_are_told(made: Made) -> None:
 
 def test_the_heat_map_has_no_cell_without_answers(made: Made) -> None:
     agents = {name: dict(told) for name, told in made[1]["agents"].items()}
-    agents["rag"] |= {"by_period": [1.0, None], "by_period_n": [16, 0]}
+    agents["rag"] |= {"by_period": [1.0, None], "by_period_n": [16, 0], "by_period_intervals": [[0.75, 1.0], None]}
     html = html_report(made[0], {**made[1], "agents": agents})
     section = html[html.index('aria-labelledby="periods"') : html.index('aria-labelledby="why"')]
     (row,) = re.findall(r"<bdi>rag</bdi></th>(.*?)</tr>", section, re.S)
     assert row.count("<td></td>") == 2
-    assert re.findall(r'--share: ([\d.]+)" title="([^"]*)"', row) == [("1.000", "period 0: 1.000, n = 16")]
+    (cell,) = re.findall(r'<td style="--share: 1.000" title="95% interval \[0.750, 1.000\]">(.*?)</td>', row)
+    assert re.sub(r"<.*?>", " ", cell).split() == ["1.00", "±0.25", "n", "16"]
 
 
 def test_estimated_tokens_are_marked(made: Made) -> None:

@@ -78,7 +78,9 @@ def test_every_number_stands_in_its_table(scores: dict[str, Any], manifest: dict
             str(agent["invalid"]),
             str(agent["failed"]),
         ]
-        assert by_name["Overall by period"][name] == [*(f"{value:.3f}" for value in agent["by_period"]), "6"]
+        pairs = zip(agent["by_period"], agent["by_period_intervals"], strict=True)
+        periods = [f"{value:.3f} ±{max(high - value, value - low):.3f}" for value, (low, high) in pairs]
+        assert by_name["Overall by period"][name] == [*periods, "6"]
         failures = [shown(agent["diagnosis"][kind], agent["diagnosis_intervals"][kind]) for kind in agent["diagnosis"]]
         assert by_name["Why answers are wrong"][name] == [*failures, str(agent["undiagnosed"]), "12"]
         mistakes = [shown(agent["errors"][kind], agent["errors_intervals"][kind]) for kind in agent["errors"]]

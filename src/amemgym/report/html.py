@@ -41,7 +41,6 @@ def html_report(directory: RunDirectory, scores: Mapping[str, Any], users: Seque
         offline=OFFLINE if "offline" in models else None,
         warnings=view.warnings(scores, notes(scores)),
         score_names=SCORES,
-        users_of={agent.name: view.users_played(agent, scores) for agent in agents},
         overall_chart=view.overall_chart(agents, scores),
         memory_chart=view.memory_chart(agents, scores),
         failure_chart=view.failure_chart(agents),

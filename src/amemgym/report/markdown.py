@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from amemgym.report.table import SCORES, ranked, remarks, warnings
+from amemgym.report.wording import arm
 from amemgym.secrets import redact
 
 Scores = Mapping[str, Any]
@@ -101,12 +102,18 @@ def _scores(scores: Scores, agents: Agents) -> str:
 
 def _periods(agents: Agents) -> str:
     periods = max((len(agent["by_period"]) for _, agent in agents), default=0)
-    rows = [
-        [_name(name, agent), *_padded([_value(value) for value in agent["by_period"]], periods), _counts(agent)]
-        for name, agent in agents
-    ]
+    rows = [[_name(name, agent), *_padded(_by_period(agent), periods), _counts(agent)] for name, agent in agents]
     header = ["agent", *map(str, range(periods)), "n a period"]
-    return _section("Overall by period", "Share of right answers after each period.", [_table(header, rows)])
+    return _section(
+        "Overall by period",
+        "Share of right answers after each period; ±: 95%, clustered by user.",
+        [_table(header, rows)],
+    )
+
+
+def _by_period(agent: Mapping[str, Any]) -> list[str]:
+    pairs = zip(agent["by_period"], agent["by_period_intervals"], strict=True)
+    return [_value(value) + (f" {arm(pair, value, 3)}" if pair else "") for value, pair in pairs]
 
 
 def _counts(agent: Mapping[str, Any]) -> str:

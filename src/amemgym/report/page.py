@@ -1,7 +1,7 @@
 """A self-contained HTML page: everything it needs is inside, and nothing from data or a model can run in it.
 
-Templates escape every value. The page's own script is the only one its policy allows (by hash), and it can ask for
-nothing from any network.
+Templates escape every value, and known keys are struck out of it before. The page's own script is the only one its
+policy allows (by hash), and it can ask for nothing from any network.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from amemgym.report.wording import FILTERS
+from amemgym.secrets import redact
 
 FOLDER = Path(__file__).parent / "templates"
 #: every page's: the switch between light and dark, and what a printed page needs
@@ -39,6 +40,8 @@ def _environment() -> Any:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        # before a value is escaped, since a key that holds & or < would not be found afterwards
+        finalize=lambda value: redact(value) if isinstance(value, str) else value,
     )
     environment.filters.update(FILTERS)
     return environment

@@ -68,14 +68,6 @@ def agent_views(manifest: Mapping[str, Any], scores: Mapping[str, Any]) -> list[
     return sorted(found, key=lambda agent: (agent.reference, -(_or(agent.scores["overall"], -1))))
 
 
-def users_played(agent: AgentView, scores: Mapping[str, Any]) -> int | None:
-    """How many users an agent's scores are of; None where unfinished trials hide it."""
-    episodes: Mapping[str, int] = agent.scores["episodes"]
-    if episodes["finished"] == episodes["planned"]:
-        return int(scores["data"]["users"])
-    return episodes["finished"] if scores["trials"] == 1 else None
-
-
 def overall_chart(agents: Sequence[AgentView], scores: Mapping[str, Any]) -> RowChart:
     """Each agent's accuracy between random and the upper bound."""
     marks = {"random": scores["random"], "upper bound": scores["upper_bound"]}

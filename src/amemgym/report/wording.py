@@ -27,6 +27,11 @@ def interval(pair: Sequence[float] | None, digits: int = 3) -> str:
     return NONE if pair is None else f"[{number(pair[0], digits)}, {number(pair[1], digits)}]"
 
 
+def arm(pair: Sequence[float], value: float, digits: int = 2) -> str:
+    """An interval as its longer arm: `±0.06`. One that ends where a share does is cut there."""
+    return f"±{max(pair[1] - value, value - pair[0]):.{digits}f}"
+
+
 def percent(share: float | None) -> str:
     """A share, short: `33%`."""
     return NONE if share is None else f"{share:.0%}".replace("-", "−")
@@ -47,4 +52,4 @@ def tokens(used: Mapping[str, Any], what: str) -> str:
     return f"{'~' if used['estimated'] else ''}{count(used[what])}"
 
 
-FILTERS = {f.__name__: f for f in (number, signed, interval, percent, count, chance, tokens)}
+FILTERS = {f.__name__: f for f in (number, signed, interval, arm, percent, count, chance, tokens)}

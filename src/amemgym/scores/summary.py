@@ -97,6 +97,7 @@ def _agent(
     return {
         "overall": overall.value,
         "n": overall.n,
+        "users": len({cell.user for cell in cells}),
         "interval": _pair(overall.interval),
         "invalid": sum(exam.is_invalid for exam in exams),
         "guessed": sum(exam.guessed for exam in exams),
@@ -112,8 +113,10 @@ def _agent(
         "upper_bound": bound.value,
         "by_period": [mean.value for mean in periods],
         "by_period_n": [mean.n for mean in periods],
+        "by_period_intervals": [_pair(mean.interval) for mean in periods],
         "by_position": [mean.value for mean, _ in positions],
         "by_position_n": [mean.n for mean, _ in positions],
+        "by_position_intervals": [_pair(mean.interval) for mean, _ in positions],
         "chosen_by_position": [chosen for _, chosen in positions],
         "by_trial": trials,
         "trial_sd": trial_spread(trials),
