@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.data import users
-from tests.cli.helpers import inside, sentence, strict_json
+from tests.cli.helpers import contents, inside, sentence, strict_json
 from tests.cli.importing import imported
 from tests.support.v1_results import put, upper_bound, write_results
 
@@ -70,3 +70,15 @@ def test_an_upper_bound_of_some_users(small: Path) -> None:
     assert remarks == ["bound.json, user Ben-1: missing; no upper bound for this user"]
     assert native["memory_score"]["n"] == 6
     assert strict_json(Path("run/scores.json"))["finished"] is False
+
+
+def test_another_upper_bound_is_another_import(small: Path) -> None:
+    value = upper_bound(users())
+    put(Path("bound.json"), value)
+    imported(small, "--upper-bound", "bound.json")
+    before = contents(Path("run"))
+    value["results"][0][0][0]["raw_response"] = '{"answer": 2}'
+    put(Path("bound.json"), value)
+    command = ["import", "results", "--data", small, "--out", "run", "--upper-bound", "bound.json"]
+    assert "imported.upper_bound is" in sentence(inside(*command), 2)
+    assert contents(Path("run")) == before
