@@ -43,7 +43,7 @@ def played(
     manifest = {
         "format": 2,
         "fingerprint": model.encode().hex().ljust(64, "0"),
-        "data": {"name": "lives", "sha256": described["data"]["sha256"], "users": planned},
+        "data": {"name": "lives", "sha256": SHA, "played": "ab" * 32, "users": planned},
         "compared": described | compared,
         "upper_bound": {"run": model if bound is not None else None, "agents": {}},
     }

@@ -196,3 +196,11 @@ def test_other_protocols_and_seeds_are_refused_with_both() -> None:
 def test_runs_without_a_common_agent_are_refused() -> None:
     with pytest.raises(UsageError, match="no agent is in both runs: ON has a, OFF has b, c"):
         compare_runs(played({"a": A_ON}), played({"b": A_ON, "c": A_ON}))
+
+
+def test_other_users_of_the_same_data_are_not_compared() -> None:
+    """Two imports of one user each play as many users of the same file, and not the same ones."""
+    on = played({"a": A_ON})
+    off = replace(on, manifest={**on.manifest, "data": {**on.manifest["data"], "played": "f" * 64}})
+    with pytest.raises(UsageError, match=rf"other users of lives.*{'ab' * 32} and {'f' * 64}"):
+        compare_runs(on, off)

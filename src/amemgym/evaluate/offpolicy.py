@@ -66,9 +66,11 @@ def read_recorded(place: Path, agent: str | None, dataset: Dataset) -> Recorded:
             missing = [user for user in periods if not any(user == known for known, _ in talks)]
             if missing:
                 more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
+                way = f"finish it with: amemgym resume {place}, or take fewer --users"
+                if manifest["compared"].get("imported"):
+                    way = "import results that have its interactions, or take fewer --users or --periods"
                 raise UsageError(
-                    f"--off-policy {place}: '{name}' has no whole conversation with user {missing[0]}{more};"
-                    f" finish it with: amemgym resume {place}, or take fewer --users"
+                    f"--off-policy {place}: '{name}' has no whole conversation with user {missing[0]}{more}; {way}"
                 )
             return Recorded(name, manifest["fingerprint"], talks)
     raise UsageError(f"--off-policy {place}: it holds no finished conversation of an agent")
