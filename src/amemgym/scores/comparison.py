@@ -185,8 +185,8 @@ def _check_alike(on: Mapping[str, Any], off: Mapping[str, Any]) -> None:
     played = [manifest["data"]["played"] for manifest in (on, off)]
     if played[0] != played[1]:
         raise UsageError(
-            f"mixed data: ON and OFF play other users of {on['data']['name']} (sha256 of what is played: {played[0]} and"
-            f" {played[1]}); compare runs over the same users and periods of the same data"
+            f"mixed data: ON and OFF play other users of {on['data']['name']} (sha256 of what is played: {played[0]}"
+            f" and {played[1]}); compare runs over the same users and periods of the same data"
         )
     protocols = [f"{c['protocol']['name']} (version {c['protocol']['version']})" for c in (a, b)]
     if protocols[0] != protocols[1]:
