@@ -275,8 +275,9 @@ def _check_memory(agent: AgentSpec) -> None:
 def _report(manifest: dict[str, Any], outcome: RunOutcome, directory: RunDirectory, dataset: Dataset) -> RunReport:
     seconds: dict[str, float] = {}
     for episode in outcome.episodes:
-        used = sum(count["seconds"] for role, count in episode.ledger.items() if role in OWN_ROLES)
-        seconds[episode.agent] = seconds.get(episode.agent, 0.0) + used
+        used = [count["seconds"] for role, count in episode.ledger.items() if role in OWN_ROLES]
+        if used:
+            seconds[episode.agent] = seconds.get(episode.agent, 0.0) + sum(used)
     scores = summarise(manifest, outcome.episodes, outcome.upper_bounds, dataset)
     return RunReport(scores, directory.path, tuple(outcome.failures), seconds)
 

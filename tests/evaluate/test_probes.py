@@ -180,7 +180,13 @@ def test_a_filtered_probe_is_an_error_and_leaves_its_exam_undiagnosed(
     assert 0 < lost < len(wrong)
     assert (scores["n"], scores["failed"], scores["undiagnosed"]) == (24, 0, lost)
     assert scores["diagnosis"]["write"] == pytest.approx((len(wrong) - lost) / 24)  # an unreadable probe knows nothing
-    assert scores["recall"]["now"]["n"] == sum(len(p.values) for p in episode.probes if p.error is None)
+    assert scores["recall"]["now"]["n"] == 0  # nor does it tell what is recalled
+    assert scores["probes"] == {
+        "n": 24,
+        "failed": 3 * len(filtered),
+        "unreadable": 24 - 3 * len(filtered),
+        "cut_short": 0,
+    }
     before = (tmp_path / "r" / "scores.json").read_bytes()
     next((tmp_path / "r" / "episodes").rglob("*.json")).unlink()
     amemgym.resume(tmp_path / "r")  # the refusal is in the journal

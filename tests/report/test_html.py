@@ -98,7 +98,9 @@ def test_scores_stand_with_n_and_interval(made: Made) -> None:
         score = agent["memory_score"]
         low_s, high_s = (f"{end:.3f}".replace("-", "−") for end in score["interval"])
         row = [name, f"{agent['overall']:.3f}", f"[{low}, {high}]", str(agent["n"])]
-        row += [f"{score['ratio_of_means']:.3f}", f"[{low_s}, {high_s}]", f"{score['mean_of_ratios']:.3f}"]
+        low_m, high_m = (f"{end:.3f}".replace("-", "−") for end in score["intervals"]["mean_of_ratios"])
+        row += [f"{score['ratio_of_means']:.3f}", f"[{low_s}, {high_s}]"]
+        row += [f"{score['mean_of_ratios']:.3f}", f"[{low_m}, {high_m}]"]
         assert " ".join([*row, str(score["n"]), "2", "0"]).replace("-0.", "−0.") in words
     assert f"random {made[1]['random']:.3f} – {made[1]['random_n']}" in words
 

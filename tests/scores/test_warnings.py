@@ -121,6 +121,8 @@ def agent(**changes: Any) -> dict[str, Any]:
         "by_period_n": [50] * 4,
         "invalid": 0,
         "failed": 0,
+        "probes": {"n": 200, "failed": 0, "unreadable": 0, "cut_short": 0},
+        "undiagnosed": 0,
         "chosen_by_position": [60, 50, 45, 45],
         "memory_empty": 0,
         "memory_written": 80,
@@ -143,6 +145,9 @@ def test_a_sound_agent_has_no_warning() -> None:
         ({"failed": 11}, "11 of 211 (5%)"),
         ({"chosen_by_position": [5, 190, 5, 0]}, "place 2 in 190 of 200"),
         ({"memory_empty": 3}, "empty after 3 of the 80"),
+        ({"probes": {"n": 200, "failed": 0, "unreadable": 11}}, "11 of 200 (6%) probes got no readable reply"),
+        ({"probes": {"n": 200, "failed": 11, "unreadable": 0}}, "11 of 200 (6%) probes ended in an error"),
+        ({"undiagnosed": 1}, "1 of 80 wrong answers have no probe"),
     ],
 )
 def test_each_fault_by_itself(changes: dict[str, Any], word: str) -> None:
@@ -158,6 +163,8 @@ def test_each_fault_by_itself(changes: dict[str, Any], word: str) -> None:
         {"invalid": 10},
         {"failed": 10},
         {"chosen_by_position": [179, 21]},
+        {"probes": {"n": 200, "failed": 10, "unreadable": 10}},
+        {"probes": {"n": 0, "failed": 0, "unreadable": 0}, "undiagnosed": None},
         {"reference": True, "overall": 0.1},
         {"n": 0, "overall": None, "by_period": [], "by_period_n": [], "chosen_by_position": []},
     ],
@@ -170,3 +177,5 @@ def test_an_unfinished_run_is_said_to_be_one() -> None:
     playing = agent(model="openai:m", episodes={"finished": 3, "planned": 5})
     scores = {"agents": {"a": playing}, "model": "openai:m", "finished": False, "upper_bound": None, "random": 0.25}
     only(run_warnings(scores), "3 of 5 episodes")
+    playing["episodes"] = {"finished": 5, "planned": 5}
+    only(run_warnings(scores), "all episodes are there, but not the upper bound")

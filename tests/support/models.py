@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 
 from amemgym.llm import Completion, Door, Journal, Line, Model, Request, Usage, embedder
 from amemgym.memory import Tools
-from amemgym.tasks import ChooseKnowing, ChooseOption, ExtractFacts, ReconcileFacts, prompts_for
+from amemgym.tasks import ChooseKnowing, ChooseOption, ExtractFacts, ProbeStates, ReconcileFacts, prompts_for
 
 
 def sensible(request: Request) -> str:
     """A readable reply to any task."""
     if isinstance(request.task, ChooseOption | ChooseKnowing):
         return '{"answer": 1}'
+    if isinstance(request.task, ProbeStates):
+        return json.dumps({name: values[0] for name, values in request.task.variables.items()})
     if isinstance(request.task, ExtractFacts):
         return '{"facts": ["The user said: ' + request.task.conversation[0].content[:40].replace('"', "'") + '"]}'
     if isinstance(request.task, ReconcileFacts):

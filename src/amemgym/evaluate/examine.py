@@ -18,7 +18,7 @@ from amemgym.errors import AgentFailed, AMemGymError, ContentFiltered, ContextOv
 from amemgym.evaluate.results import ExamResult, ProbeResult
 from amemgym.evaluate.together import first_failure, side_by_side
 from amemgym.evaluate.watch import RunWatcher
-from amemgym.llm import at, probe_name, question_name
+from amemgym.llm import at, here, probe_name, question_name
 from amemgym.memory import Item
 from amemgym.tasks import Status
 
@@ -133,14 +133,14 @@ class Examiner:
 
     async def _put(self, period: int, copy: Copy, ask: Callable[[Examinee], Awaitable[T]]) -> T:
         """Ask a fresh copy."""
-        with blaming(self._seat, period):
+        with blaming(self._seat, period, here().name):
             examinee = copy()
             return await ask(examinee)
 
 
 @contextmanager
-def blaming(seat: Seat, period: int) -> Iterator[None]:
-    """An exception in here that is not ours becomes AgentFailed, which names the place."""
+def blaming(seat: Seat, period: int, place: str = "") -> Iterator[None]:
+    """An exception in here that is not ours becomes AgentFailed, which names the agent, the user and the place."""
     try:
         yield
     except AMemGymError:
@@ -148,8 +148,10 @@ def blaming(seat: Seat, period: int) -> Iterator[None]:
     except (Exception, SystemExit) as error:
         if isinstance(error, BaseExceptionGroup) and isinstance(first := first_failure(error), AMemGymError):
             raise first from error  # a memory that asks side by side
+        where = f"period {period}" + (f" ({place})" if place else "")
+        way = ". Without probes: --no-probe" if place.endswith("/probe") else ""
         raise AgentFailed(
-            f"agent '{seat.agent}', user {seat.user}, period {period}: its code raised {raised(error)}"
+            f"agent '{seat.agent}', user {seat.user}, {where}: its code raised {raised(error)}{way}"
         ) from error
 
 

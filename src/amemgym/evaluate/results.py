@@ -59,6 +59,11 @@ class ProbeResult:
     items: tuple[int, ...] = ()
     dropped: int = 0
 
+    @property
+    def is_readable(self) -> bool:
+        """Whether there was a reply that gives a value to at least one variable."""
+        return self.error is None and self.status in ("ok", "repaired")
+
 
 @dataclass(frozen=True)
 class EpisodeResult:

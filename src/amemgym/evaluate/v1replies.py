@@ -14,7 +14,7 @@ from typing import Any, TypeGuard
 from amemgym.env import IMPORTED, exam_item, grade
 from amemgym.evaluate.results import ExamResult, ProbeResult, UpperBoundAnswer
 from amemgym.evaluate.v1results import Entry, kind
-from amemgym.llm import RoleCount
+from amemgym.llm import TICKS, RoleCount
 from amemgym.scenario import Question, Scenario
 from amemgym.tasks import Status, parse_choice, parse_values
 
@@ -154,7 +154,7 @@ def counts(replies: Sequence[Read], role: str) -> tuple[dict[str, Any], list[str
     total, remarks = RoleCount(calls=len(replies)), []
     total.statuses.update(Status(reply.status) for reply in replies)
     total.input = sum(given for (given, _, _), _ in measured)
-    total.seconds = math.fsum(seconds for (_, _, seconds), _ in measured)
+    total.ticks = round(TICKS * math.fsum(seconds for (_, _, seconds), _ in measured))
     # In known versions of the original, output_tokens is the whole call's (5456 in, 5470 out for a reply of a few
     # words), so the difference is the reply's. That is believed only where every entry shows it: no count below the
     # input, and each difference no more than the reply's text can have (a token is at least one byte). If no count is

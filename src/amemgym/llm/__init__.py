@@ -1,6 +1,6 @@
 """Models: the one door every call goes through, the journal that keeps each reply, and the providers behind it."""
 
-from amemgym.llm.door import Answer, Door, Line, Model, RoleCount, Watcher
+from amemgym.llm.door import TICKS, Answer, Door, Line, Model, RoleCount, Watcher
 from amemgym.llm.embed import Embedder, embedder, embedder_identity
 from amemgym.llm.journal import Journal
 from amemgym.llm.models import (
@@ -16,11 +16,12 @@ from amemgym.llm.models import (
     open_model,
     same_address,
 )
-from amemgym.llm.place import at, probe_name, question_name, round_name
+from amemgym.llm.place import at, here, probe_name, question_name, round_name
 from amemgym.llm.provider import Completion, Provider, Request, Usage, estimate_tokens
 
 __all__ = [
     "KEY",
+    "TICKS",
     "USER_KEY",
     "USER_URL",
     "Answer",
@@ -43,6 +44,7 @@ __all__ = [
     "embedder",
     "embedder_identity",
     "estimate_tokens",
+    "here",
     "know_keys",
     "model_names",
     "open_model",

@@ -40,6 +40,10 @@ LONGEST_BACKOFF = 30.0
 SILENT_AT_FIRST = 5
 
 
+#: seconds are counted in as many whole parts, as in the journal, so that their sum depends on no order
+TICKS = 10_000
+
+
 class Watcher:
     """Is told what happens at the door, to show it. Does nothing by itself."""
 
@@ -70,13 +74,13 @@ class RoleCount:
     input: int = 0
     output: int = 0
     estimated: int = 0
-    seconds: float = 0.0
+    ticks: int = 0
     statuses: Counter[str] = field(default_factory=Counter)
 
     def as_dict(self) -> dict[str, Any]:
         unusable = {s: n for s, n in sorted(self.statuses.items()) if s not in (Status.OK, Status.REPAIRED)}
         counts = {"calls": self.calls, "input": self.input, "output": self.output, "estimated": self.estimated}
-        return counts | {"seconds": round(self.seconds, 3), "unreadable": unusable}
+        return counts | {"seconds": self.ticks / TICKS, "unreadable": unusable}
 
 
 class Door:
@@ -211,7 +215,9 @@ class Model:
         """Ask the model to do the task. Raises a ModelError where no reply can be had."""
         place = here()
         # an exam's and a probe's calls are counted apart from the conversation's
-        role = (place.examines or self._role) if self._role == "assistant" else self._role
+        role = self._role
+        if place.examines == "probe" or (place.examines and role == "assistant"):
+            role = place.examines  # a probe is no cost of the agent's, whoever asks in it
         messages = task.messages(self._line.prompts)
         address = Address(place.name, role, digest(task, messages))
         entry = self._line.journal.take(address)
@@ -227,7 +233,7 @@ class Model:
         count.input += completion.usage.input
         count.output += completion.usage.output
         count.estimated += completion.usage.estimated
-        count.seconds += completion.seconds
+        count.ticks += round(completion.seconds * TICKS)
         parsed = task.parse(completion.text)
         count.statuses[parsed.status] += 1
         return Answer(parsed.value, parsed.status, completion.text)

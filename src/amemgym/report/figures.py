@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from amemgym.report.ink import ACCENT, INK, LINE, QUIET, check_figures, drawn, footnote, plain, width_of
 from amemgym.report.table import ranked
+from amemgym.scores import OFFLINE, models_played, what_is_missing
 from amemgym.scores.recall import MOST
 
 if TYPE_CHECKING:
@@ -62,10 +63,12 @@ def _sign(figure: Figure, scores: Scores, intervals: bool = False) -> None:
     if intervals:
         why_not = scores["why_no_interval"]
         said += f" No intervals: {why_not}." if why_not else " Lines through dots: 95% intervals, clustered by user."
-    if not scores["finished"]:
-        episodes = [agent["episodes"] for agent in scores["agents"].values()]
-        finished, planned = (sum(count[what] for count in episodes) for what in ("finished", "planned"))
-        said = f"UNFINISHED RUN: {finished} of {planned} episodes are in this figure. {said}"
+    counts = sorted({agent["n"] for agent in scores["agents"].values()})
+    said += f" Answers an agent: {' to '.join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))}."
+    if "offline" in models_played(scores):
+        said += f" {OFFLINE[0].upper()}{OFFLINE[1:]}."
+    if missing := what_is_missing(scores):
+        said = f"UNFINISHED RUN: {missing}. {said}"
     footnote(figure, said)
 
 
@@ -106,7 +109,7 @@ def _scores(figure: Figure, scores: Scores, agents: Agents) -> None:
 
 
 def _score_interval(agent: Mapping[str, Any], kind: str) -> Interval:
-    interval: Interval = agent["memory_score"]["interval"] if kind == "ratio_of_means" else None
+    interval: Interval = agent["memory_score"]["intervals"][kind]
     return interval
 
 

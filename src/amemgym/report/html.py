@@ -13,7 +13,7 @@ from amemgym.report import view
 from amemgym.report.page import render
 from amemgym.report.table import SCORES, notes
 from amemgym.report.trace import FAILURES, packed_traces
-from amemgym.scores import OFFLINE
+from amemgym.scores import OFFLINE, models_played
 from amemgym.scores.diagnosis import Mistake
 
 SCRIPTS = ("dom.js", "unpack.js", "exam.js", "period.js", "explorer.js")
@@ -30,7 +30,6 @@ def html_report(directory: RunDirectory, scores: Mapping[str, Any], users: Seque
         "users": traces.index,
         "left_out": traces.left_out,
     }
-    models = {agent.scores["model"] for agent in agents if agent.scores["model"]} or {scores["model"]}
     return render(
         "report.html",
         SCRIPTS,
@@ -38,7 +37,7 @@ def html_report(directory: RunDirectory, scores: Mapping[str, Any], users: Seque
         compared=manifest["compared"],
         scores=scores,
         agents=agents,
-        offline=OFFLINE if "offline" in models else None,
+        offline=OFFLINE if "offline" in models_played(scores) else None,
         warnings=view.warnings(scores, notes(scores)),
         score_names=SCORES,
         overall_chart=view.overall_chart(agents, scores),

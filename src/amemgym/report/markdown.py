@@ -83,9 +83,7 @@ def _scores(scores: Scores, agents: Agents) -> str:
     for name, agent in agents:
         score = agent["memory_score"]
         # the interval is that of the ratio of means
-        shown = [
-            _value(score[kind], score["interval"] if kind == "ratio_of_means" else None) for kind in (first, second)
-        ]
+        shown = [_value(score[kind], score["intervals"][kind]) for kind in (first, second)]
         row = [_name(name, agent), _value(agent["overall"], agent["interval"]), str(agent["n"]), *shown]
         rows.append([*row, str(score["n"]), str(agent["invalid"]), str(agent["failed"])])
     bound = _value(scores["upper_bound"], scores["upper_bound_interval"])
@@ -218,7 +216,9 @@ def _tokens(agents: Agents) -> str:
     return _section("Tokens", said, [_table(header, rows)] if rows else [])
 
 
-def _cost(calls: int, tokens: Mapping[str, Any]) -> list[str]:
+def _cost(calls: int | None, tokens: Mapping[str, Any] | None) -> list[str]:
+    if tokens is None:
+        return [NONE] * 3
     mark = "≈" if tokens["estimated"] else ""
     return [str(calls), f"{mark}{tokens['input']}", f"{mark}{tokens['output']}"]
 

@@ -11,6 +11,7 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from amemgym.report.sparkline import sparkline
+from amemgym.scores import models_played
 
 #: the column of failure shares
 FAILURES = "write/read/use"
@@ -57,8 +58,7 @@ def notes(scores: Mapping[str, Any]) -> list[str]:
 def remarks(scores: Mapping[str, Any]) -> list[str]:
     """What the numbers stand on: who played, why there are no intervals, and what each agent's leave out."""
     found = []
-    played = {agent["model"] for agent in scores["agents"].values() if agent["model"]} or {scores["model"]}
-    if played != {"offline"}:
+    if models_played(scores) != {"offline"}:
         found.append(f"model: {scores['model']}, simulated user: {scores['user_model']}")
     if scores["why_no_interval"]:
         found.append(f"no intervals: {scores['why_no_interval']}")
@@ -68,6 +68,10 @@ def remarks(scores: Mapping[str, Any]) -> list[str]:
 
 def _agent_notes(agent: Mapping[str, Any], scores: Mapping[str, Any]) -> list[str]:
     found = []
+    if agent["why_no_interval"] and not scores["why_no_interval"]:
+        found.append(f"no intervals: {agent['why_no_interval']}")
+    if agent["probes"]["cut_short"]:
+        found.append(f"in {agent['probes']['cut_short']} probes the oldest messages did not fit the model's context")
     episodes, score = agent["episodes"], agent["memory_score"]
     if episodes["finished"] < episodes["planned"]:
         found.append(f"only {episodes['finished']} of {episodes['planned']} episodes are finished")
@@ -89,7 +93,7 @@ def _agent_notes(agent: Mapping[str, Any], scores: Mapping[str, Any]) -> list[st
     elif 0 < score["n"] < agent["n"]:
         found.append(f"memory score over {score['n']} of {agent['n']} exams; the others have no upper bound")
     for role, count in agent["unreadable"].items():
-        if role != "exam":
+        if role not in ("exam", "probe"):
             found.append(f"{count} replies as {role} could not be read and changed nothing")
     return found
 
@@ -109,7 +113,7 @@ def _table(scores: Mapping[str, Any], seconds: Mapping[str, float]) -> Table:
     entries = ranked(scores)
     for place, (name, agent) in enumerate(entries):
         score = agent["memory_score"]
-        interval = score["interval"] if first == "ratio_of_means" else None
+        interval = score["intervals"][first]
         played = not agent["reference"]
         last_played = played and (place + 1 == len(entries) or entries[place + 1][1]["reference"])
         table.add_row(
@@ -167,7 +171,9 @@ def _count(count: int, n: int) -> str:
     return "0" if not count else f"{count} ({count / n:.0%})"
 
 
-def _tokens(tokens: Mapping[str, Any]) -> str:
+def _tokens(tokens: Mapping[str, Any] | None) -> str:
+    if tokens is None:
+        return "–"
     mark = "~" if tokens["estimated"] else ""
     return f"{mark}{_short(tokens['input'])}/{_short(tokens['output'])}"
 

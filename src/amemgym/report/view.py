@@ -77,12 +77,12 @@ def overall_chart(agents: Sequence[AgentView], scores: Mapping[str, Any]) -> Row
 
 
 def memory_chart(agents: Sequence[AgentView], scores: Mapping[str, Any]) -> RowChart:
-    """Each agent's memory score; the interval is the ratio of means'."""
+    """Each agent's memory score, by the definition that comes first."""
     first = scores["first_score"]
 
     def score(agent: AgentView) -> tuple[float | None, Sequence[float] | None]:
         found = agent.scores["memory_score"]
-        return found[first], found["interval"] if first == "ratio_of_means" else None
+        return found[first], found["intervals"][first]
 
     values = [end for agent in agents for end in (score(agent)[0], *(score(agent)[1] or ()))]
     return _interval_chart(agents, score, {"as random": 0.0, "as the upper bound": 1.0}, Scale.around(values))

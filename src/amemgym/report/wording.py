@@ -47,8 +47,10 @@ def chance(p: float | None) -> str:
     return NONE if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def tokens(used: Mapping[str, Any], what: str) -> str:
+def tokens(used: Mapping[str, Any] | None, what: str) -> str:
     """Tokens of one direction, marked where they are estimated: `~12,345`."""
+    if used is None:
+        return NONE
     return f"{'~' if used['estimated'] else ''}{count(used[what])}"
 
 

@@ -19,7 +19,7 @@ from amemgym.scores.metrics import (
 from amemgym.scores.pairs import Pair, compare_agents
 from amemgym.scores.power import users_needed
 from amemgym.scores.summary import OWN_ROLES, summarise
-from amemgym.scores.warnings import OFFLINE
+from amemgym.scores.warnings import OFFLINE, models_played, what_is_missing
 
 __all__ = [
     "OFFLINE",
@@ -44,10 +44,12 @@ __all__ = [
     "difference_interval",
     "memory_score",
     "mistake",
+    "models_played",
     "random_accuracy",
     "ratio_interval",
     "share_interval",
     "summarise",
     "upper_bound_accuracy",
     "users_needed",
+    "what_is_missing",
 ]

@@ -61,7 +61,9 @@ class MemoryScore:
     mean_of_ratios: float | None
     why_undefined: str | None
     n: int = 0
+    #: of the ratio of means, and of the mean of ratios
     interval: tuple[float, float] | None = None
+    mean_interval: tuple[float, float] | None = None
 
 
 def cells_of(
@@ -132,7 +134,8 @@ def memory_score(cells: Sequence[Cell]) -> MemoryScore:
         pooled = math.fsum(gained) / math.fsum(possible)
         interval = ratio_interval(gained, possible)
     averaged, why_not = _mean_of_ratios(bounded)
-    return MemoryScore(pooled, averaged, "; ".join([*why, *why_not]) or None, len(bounded), interval)
+    why_undefined = "; ".join([*why, *why_not]) or None
+    return MemoryScore(pooled, averaged.value, why_undefined, len(bounded), interval, averaged.interval)
 
 
 def gains(cells: Sequence[Cell]) -> tuple[list[float], list[float]]:
@@ -148,8 +151,16 @@ def rights(cells: Sequence[Cell]) -> tuple[list[float], list[float]]:
     return _by_user(cells, lambda cell: float(cell.exam.correct)), _by_user(cells, lambda cell: 1.0)
 
 
-def _mean_of_ratios(cells: Sequence[Cell]) -> tuple[float | None, list[str]]:
-    ratios: list[float] = []
+@dataclass(frozen=True)
+class _Ratio:
+    """The memory score of one user and period."""
+
+    user: int
+    value: float
+
+
+def _mean_of_ratios(cells: Sequence[Cell]) -> tuple[Mean, list[str]]:
+    ratios: list[_Ratio] = []
     groups = _grouped(cells, lambda cell: (cell.user, cell.period))
     narrow: list[tuple[int, int]] = []
     for place in sorted(groups):
@@ -158,12 +169,12 @@ def _mean_of_ratios(cells: Sequence[Cell]) -> tuple[float | None, list[str]]:
         if room / len(group) < CLEARLY_ABOVE:
             narrow.append(place)
             continue
-        ratios.append(math.fsum(cell.exam.correct - cell.random for cell in group) / room)
+        ratios.append(_Ratio(place[0], math.fsum(cell.exam.correct - cell.random for cell in group) / room))
     if narrow:
         user, period = narrow[0]
         said = f"mean of ratios: in {len(narrow)} of {len(groups)} user-periods the upper bound is not clearly above"
-        return None, [f"{said} random (first: user {user}, period {period})"]
-    return math.fsum(ratios) / len(ratios), []
+        return Mean(None, 0), [f"{said} random (first: user {user}, period {period})"]
+    return ratio(ratios, lambda one: one.value), []
 
 
 def failure_shares(cells: Sequence[Cell]) -> dict[str, Mean]:

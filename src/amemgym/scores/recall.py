@@ -6,6 +6,7 @@ Recall is corrected for guessing: with V possible values, a guess is right once 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -45,7 +46,12 @@ class StateCell:
 
 
 def state_cells(episodes: Iterable[EpisodeResult], scenarios: Mapping[str, Scenario]) -> list[StateCell]:
-    """Every state in every probe that got a reply; what the reply leaves out is not known."""
+    """Every state in every probe with a readable reply; what such a reply leaves out is not known."""
+    updates = {
+        (scenario.id, variable): [p for p in range(len(scenario.periods)) if last_update(scenario, p, variable) == p]
+        for scenario in scenarios.values()
+        for variable in scenario.state_schema
+    }
     return [
         StateCell(
             episode.user,
@@ -55,22 +61,21 @@ def state_cells(episodes: Iterable[EpisodeResult], scenarios: Mapping[str, Scena
             probe.period,
             probe.values.get(variable) == scenario.periods[probe.period].state[variable],
             len(scenario.state_schema[variable]),
-            *_history(scenario, probe.period, variable),
+            *_history(updates[scenario.id, variable], len(scenario.periods), probe.period),
         )
         for episode in episodes
         for scenario in [scenarios[episode.user_id]]
         for probe in episode.probes
-        if probe.error is None
+        if probe.is_readable
         for variable in dict.fromkeys(scenario.qas[probe.question].required_info)
         if len(scenario.state_schema[variable]) > 1
     ]
 
 
-def _history(scenario: Scenario, period: int, variable: str) -> tuple[int, int, int]:
+def _history(updates: Sequence[int], periods: int, period: int) -> tuple[int, int, int]:
     """Age, changes so far and life of the value that holds after a period."""
-    updates = [p for p in range(len(scenario.periods)) if last_update(scenario, p, variable) == p]
     begun = max(p for p in updates if p <= period)
-    ends = min((p for p in updates if p > period), default=len(scenario.periods))
+    ends = min((p for p in updates if p > period), default=periods)
     return period - begun, sum(0 < p <= period for p in updates), ends - begun
 
 
@@ -93,8 +98,8 @@ class UpdateLag:
     """How soon changes are known.
 
     `known` is the share of changes that a probe ever found known while they held, `mean` the periods until then, over
-    those that were. `by_lag[L]` is the share known within L periods, of the changes that held so long. Not corrected
-    for guessing.
+    those that were. `by_lag[L]` is the share known within L periods, of the changes that held so long. A change that
+    was not found counts only if it was probed after each of these periods. Not corrected for guessing.
     """
 
     known: Mean
@@ -104,9 +109,12 @@ class UpdateLag:
 
 @dataclass(frozen=True)
 class _Change:
+    """`probed` is the number of periods, from the first on, that it was probed after without a gap."""
+
     user: int
     lag: int | None
     life: int
+    probed: int
 
 
 def update_lag(cells: Sequence[StateCell]) -> UpdateLag:
@@ -117,20 +125,34 @@ def update_lag(cells: Sequence[StateCell]) -> UpdateLag:
             begun = cell.period - cell.age
             held.setdefault((cell.user, cell.trial, cell.question, cell.variable, begun), []).append(cell)
     changes = [
-        _Change(group[0].user, min((cell.age for cell in group if cell.right), default=None), group[0].life)
+        _Change(
+            group[0].user,
+            min((cell.age for cell in group if cell.right), default=None),
+            group[0].life,
+            _without_gap({cell.age for cell in group}),
+        )
         for group in held.values()
-        if min(cell.age for cell in group) == 0  # probed when it was new
     ]
+    changes = [change for change in changes if change.probed]  # so that the lag's beginning was seen
     longest = min(MOST, max((change.life for change in changes), default=0))
     known = [change for change in changes if change.lag is not None]
     return UpdateLag(
-        known=share(changes, lambda change: change.lag is not None),
-        mean=ratio(known, lambda change: float(change.lag or 0)),
+        known=share([c for c in changes if c.lag is not None or c.probed == c.life], lambda c: c.lag is not None),
+        mean=_not_below_zero(ratio(known, lambda change: float(change.lag or 0))),
         by_lag=[_known_within(lag, changes) for lag in range(longest)],
     )
+
+
+def _not_below_zero(mean: Mean) -> Mean:
+    return replace(mean, interval=clipped(mean.interval, high=math.inf))
 
 
 def _known_within(lag: int, changes: Sequence[_Change]) -> Mean:
     """The share known within so many periods, of the changes that held so long."""
     held = [change for change in changes if change.life > lag]
-    return share(held, lambda change: change.lag is not None and change.lag <= lag)
+    seen = [c for c in held if c.probed > lag or (c.lag is not None and c.lag <= lag)]
+    return share(seen, lambda change: change.lag is not None and change.lag <= lag)
+
+
+def _without_gap(ages: set[int]) -> int:
+    return next(age for age in range(len(ages) + 1) if age not in ages)

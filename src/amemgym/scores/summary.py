@@ -86,19 +86,21 @@ def _agent(
     scenarios: Mapping[str, Scenario],
 ) -> dict[str, Any]:
     own = (agent.get("model") or {}).get("model")
+    users = {cell.user for cell in cells}
     overall = accuracy(cells)
     score = memory_score(cells)
     periods = by_period(cells)
     positions = by_position(cells)
     exams = [exam for episode in episodes for exam in episode.exams]
     bound = upper_bound_accuracy(cells)
-    trials = _by_trial(episodes)
+    by_trial = [accuracy(cells_of(e for e in episodes if e.trial == trial)) for trial in _trials(manifest)]
     planned = manifest["data"]["users"] * manifest["compared"]["trials"]
     return {
         "overall": overall.value,
         "n": overall.n,
-        "users": len({cell.user for cell in cells}),
+        "users": len(users),
         "interval": _pair(overall.interval),
+        "why_no_interval": ONE_USER if len(users) == 1 else None,
         "invalid": sum(exam.is_invalid for exam in exams),
         "guessed": sum(exam.guessed for exam in exams),
         "failed": sum(not exam.counts for exam in exams),
@@ -109,6 +111,7 @@ def _agent(
             "n": score.n,
             # of the ratio of means
             "interval": _pair(score.interval),
+            "intervals": {"ratio_of_means": _pair(score.interval), "mean_of_ratios": _pair(score.mean_interval)},
         },
         "upper_bound": bound.value,
         "by_period": [mean.value for mean in periods],
@@ -118,16 +121,14 @@ def _agent(
         "by_position_n": [mean.n for mean, _ in positions],
         "by_position_intervals": [_pair(mean.interval) for mean, _ in positions],
         "chosen_by_position": [chosen for _, chosen in positions],
-        "by_trial": trials,
-        "trial_sd": trial_spread(trials),
+        "by_trial": [mean.value for mean in by_trial],
+        "by_trial_n": [mean.n for mean in by_trial],
+        "by_trial_intervals": [_pair(mean.interval) for mean in by_trial],
+        "trial_sd": _trial_sd(episodes, _trials(manifest)),
         **_diagnosis(episodes, cells, scenarios),
-        "tokens": _tokens(episodes, OWN_ROLES),
-        "calls": _count(episodes, OWN_ROLES, "calls"),
-        "probe_tokens": _tokens(episodes, ("probe",)),
-        "probe_calls": _count(episodes, ("probe",), "calls"),
-        "user_tokens": _tokens(episodes, ("user",)),
-        "user_calls": _count(episodes, ("user",), "calls"),
+        **_cost(episodes, agent),
         "unreadable": _unreadable(episodes),
+        "probes": _probes(episodes),
         **_memory_kept(agent, episodes),
         "dropped_messages": sum(episode.dropped for episode in episodes),
         "exams_cut_short": sum(exam.dropped > 0 for exam in exams),
@@ -200,6 +201,8 @@ def _is_finished(
 ) -> bool:
     """Whether every episode and every upper bound that the run wants is there."""
     compared, wanted, users = manifest["compared"], manifest["upper_bound"], manifest["data"]["users"]
+    if "imported" in compared:  # nothing more will come
+        return True
     names = {name for name in (wanted["run"], *wanted["agents"].values()) if name}
     bounds = {(result.model, result.user) for result in upper_bounds}
     return len(episodes) == users * compared["trials"] * len(compared["agents"]) and bounds >= {
@@ -219,9 +222,40 @@ def _all_cells(groups: Iterable[Sequence[EpisodeResult]], bounds: Bounds) -> lis
     return [cells[place] for place in sorted(cells)]
 
 
-def _by_trial(episodes: Sequence[EpisodeResult]) -> list[float | None]:
-    trials = sorted({episode.trial for episode in episodes})
-    return [accuracy(cells_of(e for e in episodes if e.trial == trial)).value for trial in trials]
+def _trials(manifest: Mapping[str, Any]) -> range:
+    return range(manifest["compared"]["trials"])
+
+
+def _trial_sd(episodes: Sequence[EpisodeResult], trials: Sequence[int]) -> float | None:
+    """The spread over trials of the accuracy on the users that all trials have."""
+    users = [{episode.user for episode in episodes if episode.trial == trial} for trial in trials]
+    common = set.intersection(*users)
+    of = [[e for e in episodes if e.trial == trial and e.user in common] for trial in trials]
+    return trial_spread([accuracy(cells_of(some)).value for some in of])
+
+
+def _probes(episodes: Sequence[EpisodeResult]) -> dict[str, int]:
+    """How many there were, ended in an error, had no readable reply, and were asked with messages left out."""
+    probes = [probe for episode in episodes for probe in episode.probes]
+    return {
+        "n": len(probes),
+        "failed": sum(probe.error is not None for probe in probes),
+        "unreadable": sum(probe.error is None and not probe.is_readable for probe in probes),
+        "cut_short": sum(probe.dropped > 0 for probe in probes),
+    }
+
+
+def _cost(episodes: Sequence[EpisodeResult], agent: Mapping[str, Any]) -> dict[str, Any]:
+    """Tokens and calls of the agent, its probes and its simulated user; None where an import has no record of them."""
+    found: dict[str, Any] = {}
+    for prefix, roles in (("", OWN_ROLES), ("probe_", ("probe",)), ("user_", ("user",))):
+        calls = _count(episodes, roles, "calls")
+        known = calls > 0 or not agent.get("imported")
+        found |= {
+            f"{prefix}tokens": _tokens(episodes, roles) if known else None,
+            f"{prefix}calls": calls if known else None,
+        }
+    return found
 
 
 def _count(episodes: Sequence[EpisodeResult], roles: Sequence[str], what: str) -> int:

@@ -26,13 +26,10 @@ FEW = 20
 def run_warnings(scores: Mapping[str, Any]) -> list[str]:
     """What concerns the whole run, from its scores.json."""
     found = []
-    played = {agent["model"] for agent in scores["agents"].values() if agent["model"]} or {scores["model"]}
-    if "offline" in played:
+    if "offline" in models_played(scores):
         found.append(OFFLINE)
-    if not scores["finished"]:
-        counts = [agent["episodes"] for agent in scores["agents"].values()]
-        done, planned = (sum(count[what] for count in counts) for what in ("finished", "planned"))
-        found.append(f"the run is not finished: {done} of {planned} episodes are; the scores are of these alone")
+    if unfinished := what_is_missing(scores):
+        found.append(f"the run is not finished: {unfinished}")
     bound, chance = scores["upper_bound"], scores["random"]
     if bound is not None and chance is not None and bound - chance < NEAR_RANDOM:
         found.append(
@@ -40,6 +37,22 @@ def run_warnings(scores: Mapping[str, Any]) -> list[str]:
             " the facts the model can hardly choose, so memory scores mean little"
         )
     return found
+
+
+def models_played(scores: Mapping[str, Any]) -> set[str]:
+    """The models whose replies the scores are of: the assistants', else the run's."""
+    return {agent["model"] for agent in scores["agents"].values() if agent["model"]} or {scores["model"]}
+
+
+def what_is_missing(scores: Mapping[str, Any]) -> str | None:
+    """What an unfinished run has and has not; None where it is finished."""
+    if scores["finished"]:
+        return None
+    counts = [agent["episodes"] for agent in scores["agents"].values()]
+    done, planned = (sum(count[what] for count in counts) for what in ("finished", "planned"))
+    if done < planned:
+        return f"{done} of {planned} episodes are there, and the scores are of these alone"
+    return "all episodes are there, but not the upper bound of every user"
 
 
 def agent_warnings(agent: Mapping[str, Any], chance: float | None) -> list[str]:
@@ -53,6 +66,15 @@ def agent_warnings(agent: Mapping[str, Any], chance: float | None) -> list[str]:
         _share(agent["invalid"], agent["n"], MANY_INVALID, "replies name no option; look at them before the score"),
         _share(agent["failed"], agent["n"] + agent["failed"], MANY_FAILED, "exams ended in an error"),
         _constant(agent),
+        _share(
+            agent["probes"]["unreadable"],
+            agent["probes"]["n"],
+            MANY_INVALID,
+            "probes got no readable reply; their"
+            " states count as not known in the diagnosis, and are left out of recall",
+        ),
+        _share(agent["probes"]["failed"], agent["probes"]["n"], MANY_FAILED, "probes ended in an error"),
+        _undiagnosed(agent),
     ]
     return [sentence for sentence in found if sentence]
 
@@ -91,6 +113,16 @@ def _empty(agent: Mapping[str, Any]) -> str | None:
     if not empty:
         return None
     return f"its memory was empty after {empty} of the {due} periods by whose end messages had been written to it"
+
+
+def _undiagnosed(agent: Mapping[str, Any]) -> str | None:
+    count = agent.get("undiagnosed") or 0
+    wrong = round(agent["n"] * (1 - agent["overall"]))
+    return (
+        f"{count} of {wrong} wrong answers have no probe that tells why; they are in no failure's share"
+        if count
+        else None
+    )
 
 
 def _share(count: int, n: int, most: float, what: str) -> str | None:
