@@ -145,7 +145,7 @@ def test_warnings_remarks_and_the_source_of_conversations_are_shown(
     assert "those of nativ& in run abcdefabcdef" in page.words("head")
     quiet = {name: {**told, "warnings": []} for name, told in agents.items()}
     none = Page(html_report(directory, {**scores, "warnings": [], "agents": quiet}))
-    assert none.words("warnings") == "Warnings None."
+    assert none.words("warnings") == "Warnings No others than the one above."
 
 
 def test_without_probes_the_page_says_so(make: Callable[..., Made]) -> None:

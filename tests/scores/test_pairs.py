@@ -80,6 +80,11 @@ def test_by_hand() -> None:
     assert found.users_needed == {wanted: users_needed(0.1, wanted) for wanted in (0.02, 0.05, 0.1)}
 
 
+def test_no_fewer_users_are_said_to_be_enough_than_the_test_needs() -> None:
+    found = pair(agent([50, 50, 51], n=100), agent([40, 40, 40], n=100))  # hardly a spread
+    assert set(found.users_needed.values()) == {6}  # 2 / 2**5 is above .05, 2 / 2**6 below
+
+
 def test_what_only_one_gets_right_is_counted_by_cell() -> None:
     # a: questions 0 to 4; b: 0 to 2 of user 0, 0 to 8 of user 1
     found = pair(agent([5, 5]), agent([3, 9]))

@@ -24,8 +24,15 @@ Scores = Mapping[str, Any]
 Agents = Sequence[tuple[str, Mapping[str, Any]]]
 Interval = Sequence[float] | None
 
-FAILURES = {"write": "#0072b2", "read": "#56b4e9", "utilization": "#e69f00", "unparsed": "#9aa1a9"}
-MISTAKES = {"stale": "#d55e00", "future": "#cc79a7", "never": "#9aa1a9"}
+#: the colours of the page
+FAILURES = {
+    "write": "#b84300",
+    "read": "#f0b429",
+    "utilization": "#1f6fb2",
+    "unparsed": "#4a4f57",
+    "undiagnosed": "#d9dde2",
+}
+MISTAKES = {"stale": "#6d45a0", "future": "#12705a", "never": "#8a5a12"}
 #: inches that an agent's row is high, and what stands above and below the rows
 ROW, AROUND = 0.28, 1.3
 #: columns of a heat map that have room for numbers
@@ -223,15 +230,21 @@ def _failures(figure: Figure, scores: Scores, agents: Agents) -> None:
     _sign(figure, scores)
 
 
+def _share(agent: Mapping[str, Any], what: str, kind: str) -> float:
+    if kind == "undiagnosed":  # a count
+        return (agent["undiagnosed"] or 0) / agent["diagnosis_n"] if agent.get("diagnosis") else 0.0
+    return (agent[what] or {}).get(kind) or 0.0
+
+
 def _stacked(axes: Axes, agents: Agents, what: str, colours: Mapping[str, str]) -> None:
     """A bar for each agent, as long as its share of wrong answers that can be told apart."""
     for row, (_, agent) in enumerate(agents):
         begin = 0.0
         for kind, colour in colours.items():
-            share = (agent[what] or {}).get(kind, 0.0) or 0.0
+            share = _share(agent, what, kind)
             axes.barh(row, share, left=begin, height=0.68, color=colour, edgecolor="white", lw=0.6)
             if share >= 0.06:
-                ground = "white" if colour in ("#0072b2", "#d55e00") else INK
+                ground = INK if colour in (FAILURES["read"], FAILURES["undiagnosed"]) else "white"
                 axes.text(begin + share / 2, row, f"{share:.2f}", ha="center", va="center", fontsize=6, color=ground)
             begin += share
         if agent[what] is None:

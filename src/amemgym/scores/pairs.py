@@ -22,6 +22,9 @@ from amemgym.scores.signflips import sign_flip_p, smallest_p
 #: the differences in accuracy that users_needed is told for
 DIFFERENCES = (0.02, 0.05, 0.10)
 
+#: with fewer users the test cannot find any difference: their smallest p is 0.05 or more
+LEAST_USERS = next(users for users in range(2, 100) if (smallest_p(users) or 1) < 0.05)
+
 #: a standard deviation of accuracies below this is what rounding leaves of none
 NO_SPREAD = 1e-9
 
@@ -58,7 +61,8 @@ class Pair:
     #: ratio of means of a − that of b, over the common cells with an upper bound in both
     memory_score_difference: float | None
     memory_score_interval: tuple[float, float] | None
-    #: difference in accuracy → users with whom it would be found in four of five runs, were they as different as these
+    #: difference in accuracy → users with whom it would be found in four of five runs, were they as different as these;
+    #: no fewer than the test needs to find any
     users_needed: dict[float, int | None]
 
     def as_dict(self) -> dict[str, Any]:
@@ -126,7 +130,7 @@ def _pair(
         only_b=sum(difference < 0 for difference in cells),
         memory_score_difference=score,
         memory_score_interval=score_interval,
-        users_needed={wanted: users_needed(spread, wanted) if varies else None for wanted in DIFFERENCES},
+        users_needed={d: max(users_needed(spread, d), LEAST_USERS) if varies else None for d in DIFFERENCES},
     )
 
 
