@@ -334,3 +334,23 @@ def test_exams_of_another_period_are_not_this_one_s(results: Path, small: Path) 
     native = strict_json(Path("run/scores.json"))["agents"]["native"]
     assert (native["n"], native["overall"]) == (8, 6 / 8)
     assert exams(users()[0], 1)[1]["answer_state"] == ["fish"]
+
+
+def test_no_name_or_label_commands_the_terminal(results: Path, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (results / "awi").rename(results / "a\x1b]0;x\x07")
+    (results / "native" / "b\x1b[2J").mkdir()
+    put(results / "native" / "b\x1b[2J" / "overall_results.json", [])
+    data = small.with_name("d\x1b[31m.json")
+    small.rename(data)
+    monkeypatch.setenv("COLUMNS", "200")
+    ended = inside("import", results, "--data", data, "--model", "m\x1b[31m", "--out", "run")
+    assert ended.code == 0
+    assert not {"\x1b", "\x07"} & set(ended.out + ended.err)
+    manifest = strict_json(Path("run/manifest.json"))
+    assert "a�]0;x�" in agents(Path("run")) and manifest["compared"]["model"] == {"model": "m�[31m"}
+    assert manifest["data"]["name"] == "d�[31m"
+    assert any("b�[2J" in remark for remark in manifest["remarks"])
+
+
+def test_no_error_commands_the_terminal(tmp_path: Path) -> None:
+    assert "m�[31m" in sentence(inside("score", tmp_path / "m\x1b[31m"), 2)
