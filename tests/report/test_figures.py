@@ -150,8 +150,3 @@ def test_without_matplotlib_the_way_to_it_is_named(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(UsageError, match=r"pip install 'amemgym\[figures\]'"):
         draw_figures(scores, "png")
-
-
-def test_a_footnote_leaves_the_svg_xml(scores: dict[str, Any]) -> None:
-    named = {**scores, "model": "m\x1b[31m\x07 \uffff", "data": {**scores["data"], "name": "d\x01"}}
-    assert any("m�[31m" in said for data in draw_figures(named, "svg").values() for said in texts(data))
