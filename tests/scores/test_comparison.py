@@ -221,3 +221,18 @@ def test_other_users_of_the_same_data_are_not_compared() -> None:
     off = replace(on, manifest={**on.manifest, "data": {**on.manifest["data"], "played": "f" * 64}})
     with pytest.raises(UsageError, match=rf"other users of lives.*{'ab' * 32} and {'f' * 64}"):
         compare_runs(on, off)
+
+
+def test_a_run_is_called_by_the_models_of_the_agents_compared() -> None:
+    """Agents of v1 files have models of their own, reference agents none."""
+    own = [{"name": "a", "model": {"model": "openai:m"}}, {"name": "b", "model": {"model": "openai:n"}}]
+    other = {"name": "c"}
+    oracle = {"name": "oracle", "reference": True}
+    everyone = {"a": A_ON, "b": B_ON, "c": B_ON, "oracle": ORACLE}
+    on = played(everyone, model="offline", agents=[*own, other, oracle])
+    found = compare_runs(on, played({"oracle": ORACLE, "a": A_ON, "b": B_ON}, model="offline", agents=[oracle, *own]))
+    assert (found.on.models, found.on.title) == (("openai:m", "openai:n"), "openai:m, openai:n, on-policy")
+    assert (found.on.alone, found.off.alone) == (("c",), ())
+    assert compare_runs(on, on).off.models == ("openai:m", "openai:n", "offline")
+    alone = played({"oracle": ORACLE}, model="offline", agents=[oracle])
+    assert compare_runs(alone, on).on.models == ("offline",)

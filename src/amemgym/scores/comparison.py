@@ -87,7 +87,8 @@ class AgentComparison:
 class RunSide:
     """One of the runs: what tells it from the other, and the agents that only it has."""
 
-    model: str
+    #: those of the agents that both have, in their order
+    models: tuple[str, ...]
     user_model: str
     #: whose conversations all agents were given; None where each had its own
     off_policy: str | None
@@ -101,7 +102,7 @@ class RunSide:
     def title(self) -> str:
         """What it is, in a few words."""
         policy = "on-policy" if self.off_policy is None else f"off-policy, conversations of {self.off_policy}"
-        return f"{self.model}, {policy}"
+        return f"{', '.join(self.models)}, {policy}"
 
 
 @dataclass(frozen=True)
@@ -167,8 +168,8 @@ def compare_runs(on: Played, off: Played) -> Comparison:
         data=on.manifest["data"],
         protocol=on.manifest["compared"]["protocol"],
         seed=on.manifest["compared"]["seed"],
-        on=_side(on, [name for name in there if name not in here], [agent.on for agent in compared]),
-        off=_side(off, [name for name in here if name not in there], [agent.off for agent in compared]),
+        on=_side(on, names, [agent.on for agent in compared]),
+        off=_side(off, names, [agent.off for agent in compared]),
         agents=compared,
         ranked_by="memory score" if by_score else "overall",
         tau=_tau(*orders),
@@ -297,16 +298,19 @@ def _tau(on: Mapping[str, float | None], off: Mapping[str, float | None]) -> flo
     return float(kendalltau(*ranks).statistic)
 
 
-def _side(run: Played, alone: Sequence[str], standings: Sequence[Standing]) -> RunSide:
-    compared = run.manifest["compared"]
+def _side(run: Played, names: Sequence[str], standings: Sequence[Standing]) -> RunSide:
+    """What a run is as to the agents of these names, which both have."""
+    compared, agents = run.manifest["compared"], _agents(run.manifest)
+    of_run = compared["model"]["model"]
+    models = [(agents[n].get("model") or compared["model"])["model"] for n in names if not agents[n].get("reference")]
     off_policy = compared.get("off_policy")
     return RunSide(
-        model=compared["model"]["model"],
+        models=tuple(dict.fromkeys(models)) or (of_run,),
         user_model=compared["user_model"]["model"],
         off_policy=off_policy["agent"] if off_policy else None,
         fingerprint=run.manifest["fingerprint"],
         trials=compared["trials"],
-        alone=tuple(alone),
+        alone=tuple(name for name in agents if name not in names),
         is_finished=all(standing.finished == standing.planned for standing in standings),
     )
 
