@@ -63,9 +63,9 @@ class RunDirectory:
                 raise RunDirectoryError(
                     f"{self.path} cannot be continued as things are: {changed}. Restore that, or start a new run"
                 )
+            way = "" if "imported" in there["compared"] else f", or continue that run with: amemgym resume {self.path}"
             raise RunDirectoryError(
-                f"{self.path} holds a run with other settings: {changed}. Choose another folder with --out,"
-                f" or continue that run with: amemgym resume {self.path}"
+                f"{self.path} holds a run with other settings: {changed}. Choose another folder with --out{way}"
             )
         return there
 
@@ -216,9 +216,9 @@ class RunDirectory:
         except OSError as error:
             raise RunDirectoryError(f"cannot read {path}: {error.strerror}") from error
         except (KeyError, TypeError, ValueError) as error:
-            raise RunDirectoryError(
-                f"{path} is damaged ({error}); delete it and resume, its journal is kept"
-            ) from error
+            imported = "imported" in self.manifest()["compared"]
+            way = "import it again" if imported else "delete it and resume, its journal is kept"
+            raise RunDirectoryError(f"{path} is damaged ({error}); {way}") from error
 
     def _read(self, path: Path) -> dict[str, Any]:
         """Raises OSError or ValueError."""
