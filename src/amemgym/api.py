@@ -219,9 +219,9 @@ def _played(directory: str | Path) -> Played:
     place = RunDirectory(directory)
     found = Played(place.manifest(), place.episodes(), place.upper_bounds())
     if not found.episodes:
-        raise RunDirectoryError(
-            f"{directory} holds no finished episode yet; continue it with: amemgym resume {directory}"
-        )
+        imported = "imported" in found.manifest["compared"]
+        way = "import it again" if imported else f"continue it with: amemgym resume {directory}"
+        raise RunDirectoryError(f"{directory} holds no finished episode yet; {way}")
     return found
 
 

@@ -44,6 +44,15 @@ def slug(name: str, length: int = 40) -> str:
     return f"{readable}-{digest}" if readable else digest
 
 
+def printable(text: str) -> str:
+    """The text as a terminal may be given it: control characters, which could move its cursor or rename its window,
+    become the replacement character; line ends and tabs stay."""
+    return "".join(
+        "\N{REPLACEMENT CHARACTER}" if unicodedata.category(sign) == "Cc" and sign not in "\n\t" else sign
+        for sign in text
+    )
+
+
 def storage_error(error: OSError, path: Path) -> StorageError:
     """The operating system's refusal as one sentence with a way out."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):

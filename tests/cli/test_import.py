@@ -334,3 +334,36 @@ def test_exams_of_another_period_are_not_this_one_s(results: Path, small: Path) 
     native = strict_json(Path("run/scores.json"))["agents"]["native"]
     assert (native["n"], native["overall"]) == (8, 6 / 8)
     assert exams(users()[0], 1)[1]["answer_state"] == ["fish"]
+
+
+def test_no_name_or_label_commands_the_terminal(results: Path, small: Path, tmp_path: Path) -> None:
+    (results / "awi").rename(results / "a\x1b]0;x\x07")
+    (results / "native" / "b\x1b[2J").mkdir()
+    put(results / "native" / "b\x1b[2J" / "overall_results.json", [])
+    data = Path(shutil.copy(small, tmp_path / "d\x1b[31m.json"))
+    ended = inside("import", results, "--data", data, "--model", "m\x1b[31m", "--out", "run")
+    assert ended.code == 0
+    assert not {"\x1b", "\x07"} & set(ended.out + ended.err)
+    manifest = strict_json(Path("run/manifest.json"))
+    assert "a�]0;x�" in agents(Path("run")) and manifest["compared"]["model"] == {"model": "m�[31m"}
+    assert manifest["data"]["name"] == "d�[31m"
+    assert any("b�[2J" in remark for remark in manifest["remarks"])
+
+
+def test_no_error_commands_the_terminal(tmp_path: Path) -> None:
+    assert "m�[31m" in sentence(inside("score", tmp_path / "m\x1b[31m"), 2)
+
+
+def test_what_is_missing_or_damaged_is_imported_again(results: Path, small: Path, whole: Any) -> None:
+    arguments = ("import", results, "--data", small, "--out", "run")
+    succeeded(inside(*arguments))
+    before = scores(Path("run"))
+    path = next(Path("run").glob("episodes/awi-*/*.json"))
+    path.write_text("{")
+    assert sentence(inside("score", "run"), 2).endswith("import it again")
+    shutil.rmtree("run/episodes")
+    for command in ("score", "report"):
+        assert sentence(inside(command, "run"), 2).endswith("holds no finished episode yet; import it again")
+    succeeded(inside(*arguments))
+    assert scores(Path("run")) == before
+    assert "resume" not in sentence(inside(*whole.arguments, "--out", "run"), 2)

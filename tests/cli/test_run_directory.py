@@ -11,6 +11,7 @@ import shutil
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -246,13 +247,14 @@ DAMAGES = {
         without("data"),
         without("compared", "agents"),
         without("settings", "agents"),
+        without("compared", "trials"),
     ],
     ids=[
         *DAMAGES,
         "a later format",
         "format alone",
         "hollow",
-        *("no fingerprint", "no data", "no agents", "no settings"),
+        *("no fingerprint", "no data", "no agents", "no settings", "no trials"),
     ],
 )
 def test_a_damaged_manifest_is_named(damage: Callable[[Path], None], whole: Whole, tmp_path: Path) -> None:
@@ -292,6 +294,84 @@ def test_a_damaged_result_is_named_and_mended(
     succeeded(inside("resume", directory))
     assert scores(directory) == scores(endpoint.directory)
     assert endpoint.server.arrived == arrived, "the journal has it all"
+
+
+def changed(path: Path, *place: str | int, to: Any) -> None:
+    """Give another value to what stands at a place of a JSON file."""
+    value = json.loads(path.read_text())
+    spot = value
+    for key in place[:-1]:
+        spot = spot[key]
+    spot[place[-1]] = to
+    path.write_text(json.dumps(value))
+
+
+MANIFESTS: list[tuple[tuple[str | int, ...], Any]] = [
+    (("data",), {}),
+    (("compared", "trials"), "two"),
+    (("compared", "agents", 0), {}),
+    (("compared", "model"), {}),
+    (("compared", "protocol", "first_score"), "best"),
+    (("upper_bound",), {"run": None}),
+]
+EPISODES: list[tuple[tuple[str | int, ...], Any]] = [
+    (("user_id",), "Zoe-1"),
+    (("user",), 1),
+    (("agent",), "oracle"),
+    (("trial",), 1),
+    (("conversation", 0), 3),
+    (("conversation", 0, 0, 0), {"role": "user"}),
+    (("exams", 0, "period"), 9),
+    (("exams", 0, "question"), -1),
+    (("exams", 0, "option"), 9),
+    (("exams", 0, "gold"), 0),
+    (("exams", 0, "order"), [0]),
+    (("exams", 0, "variant"), []),
+    (("exams", 0), None),
+    (("exams", 0, "items"), [10**6]),
+    (("probes", 0, "period"), 9),
+    (("probes", 0, "question"), 9),
+    (("probes", 0, "values"), []),
+    (("ledger", "exam"), {}),
+]
+
+
+@pytest.mark.parametrize(("place", "value"), MANIFESTS, ids=str)
+def test_a_manifest_of_another_shape_is_named(
+    place: tuple[str | int, ...], value: Any, whole: Whole, tmp_path: Path
+) -> None:
+    directory = whole.copy(tmp_path / "run")
+    changed(directory / "manifest.json", *place, to=value)
+    for command in every_reader(directory, whole):
+        assert f"{directory / 'manifest.json'} is damaged ({place[0]}" in sentence(inside(*command), 2)
+
+
+@pytest.mark.parametrize(("place", "value"), EPISODES, ids=str)
+def test_an_episode_of_another_shape_or_place_is_named(
+    place: tuple[str | int, ...], value: Any, whole: Whole, tmp_path: Path
+) -> None:
+    directory = whole.copy(tmp_path / "run")
+    path = next(directory.glob("episodes/native-*/ann*.json"))
+    changed(path, *place, to=value)
+    for command in every_reader(directory, whole):
+        assert f"{path} is damaged (" in sentence(inside(*command), 2)
+
+
+def test_an_upper_bound_of_another_shape_or_place_is_named(whole: Whole, tmp_path: Path) -> None:
+    for number, (place, value) in enumerate(
+        [(("user_id",), "Zoe-1"), (("model",), "big"), (("answers", 0, "order"), [7]), (("answers", 0, "question"), 9)]
+    ):
+        directory = whole.copy(tmp_path / str(number))
+        path = next(directory.glob("upper-bound/*/ann*.json"))
+        changed(path, *place, to=value)
+        for command in (["score", directory], ["report", directory], ["resume", directory]):
+            assert f"{path} is damaged (" in sentence(inside(*command), 2)
+
+
+def every_reader(directory: Path, whole: Whole) -> list[list[str | Path]]:
+    """The commands that read what is finished in a directory, native's conversations too."""
+    off_policy: list[str | Path] = ["run", "--off-policy", directory, "--agents", "native", "--out", f"{directory}-off"]
+    return [["score", directory], ["report", directory], ["compare", whole.directory, directory], off_policy]
 
 
 @pytest.mark.parametrize("damage", [*DAMAGES.values(), damaged('{"at": 1}\n'), damaged('["at"]\n"x"\n')])

@@ -353,3 +353,25 @@ def test_a_source_that_changed_is_not_gone_on_with(
     with pytest.raises(RunDirectoryError, match="does not exist"):
         amemgym.resume(tmp_path / "r")
     assert amemgym.score(tmp_path / "r")["native"]["n"] == 32  # what is finished needs no source
+
+
+def test_the_agent_named_is_the_one_who_spoke(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the conversations come by way of another that only listened."""
+    every_model(monkeypatch)
+    off(source, tmp_path / "once", "awe,rag", off_policy_agent="native")
+    off(tmp_path / "once", tmp_path / "twice", "awe", off_policy_agent="rag")
+    assert manifest(tmp_path / "twice")["compared"]["off_policy"]["agent"] == "native"
+    assert recorded(tmp_path / "twice", "awe") == recorded(source, "native")
+
+
+def test_the_agent_found_is_kept_for_a_resume(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the first one's conversations back in the source, a resume still takes those it began with."""
+    every_model(monkeypatch)
+    place = tmp_path / "source"
+    shutil.copytree(source, place)
+    native = next((place / "episodes").glob("native-*"))
+    native.rename(tmp_path / "native")
+    off(place, tmp_path / "r", "awe")
+    assert manifest(tmp_path / "r")["settings"]["off_policy_agent"] == "rag"
+    (tmp_path / "native").rename(native)
+    amemgym.resume(tmp_path / "r")

@@ -178,3 +178,15 @@ def test_where_the_file_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         with pytest.raises(UsageError, match=why):
             check_comparison(format, out)
     check_comparison("svg", Path("c.svg"))
+
+
+def test_a_footnote_leaves_the_svg_xml() -> None:
+    said = texts(comparison_figure(compared(model="m\x1b[31m\x07\uffff"), "svg"))
+    assert any("m�[31m��" in line for line in said)
+
+
+def test_agents_with_models_of_their_own_are_not_offline() -> None:
+    agents = [{"name": "a", "model": {"model": "openai:m"}}]
+    run = played({"a": A_ON}, model="offline", agents=agents)
+    assert "offline" not in printed(compare_runs(run, run))
+    assert "offline" in printed(compare_runs(run, played({"a": A_ON}, model="offline")))

@@ -152,6 +152,23 @@ def test_other_numbers_of_trials_are_compared() -> None:
     assert (a.off.finished, a.off.planned) == (9, 9)
 
 
+def test_trials_that_are_missing_weigh_no_user() -> None:
+    """An agent that always answers the same beside itself, some of whose second trials are not finished."""
+    on = played({"a": A_ON, "b": B_ON}, trials=2)
+    left = [e for e in on.episodes if e.trial == 0 or e.user > 0]
+    found = compare_runs(on, replace(on, episodes=left))
+    for agent in found.agents:
+        assert (agent.overall.value, agent.overall.interval, agent.overall.p) == (0, (0, 0), 1)
+        assert (agent.score.value, agent.score.interval) == (0, (0, 0))
+        assert agent.off.overall.value == pytest.approx(agent.on.overall.value)
+        assert agent.off.overall.interval == pytest.approx(agent.on.overall.interval)
+        assert agent.off.score.value == pytest.approx(agent.on.score.value)
+        assert agent.off.score.interval == pytest.approx(agent.on.score.interval)
+    assert compared(found).on.overall.value == pytest.approx(10 / 12)
+    assert compared(found).on.score.value == pytest.approx(2 / 3)
+    assert (compared(found).on.overall.n, compared(found).off.overall.n) == (24, 20)
+
+
 def test_agents_of_one_run_alone_are_named() -> None:
     found = compare_runs(played({"a": A_ON, "b": B_ON, "c": B_ON}), played({"d": B_OFF, "a": A_OFF}))
     assert [agent.name for agent in found.agents] == ["a"]
@@ -204,3 +221,18 @@ def test_other_users_of_the_same_data_are_not_compared() -> None:
     off = replace(on, manifest={**on.manifest, "data": {**on.manifest["data"], "played": "f" * 64}})
     with pytest.raises(UsageError, match=rf"other users of lives.*{'ab' * 32} and {'f' * 64}"):
         compare_runs(on, off)
+
+
+def test_a_run_is_called_by_the_models_of_the_agents_compared() -> None:
+    """Agents of v1 files have models of their own, reference agents none."""
+    own = [{"name": "a", "model": {"model": "openai:m"}}, {"name": "b", "model": {"model": "openai:n"}}]
+    other = {"name": "c"}
+    oracle = {"name": "oracle", "reference": True}
+    everyone = {"a": A_ON, "b": B_ON, "c": B_ON, "oracle": ORACLE}
+    on = played(everyone, model="offline", agents=[*own, other, oracle])
+    found = compare_runs(on, played({"oracle": ORACLE, "a": A_ON, "b": B_ON}, model="offline", agents=[oracle, *own]))
+    assert (found.on.models, found.on.title) == (("openai:m", "openai:n"), "openai:m, openai:n, on-policy")
+    assert (found.on.alone, found.off.alone) == (("c",), ())
+    assert compare_runs(on, on).off.models == ("openai:m", "openai:n", "offline")
+    alone = played({"oracle": ORACLE}, model="offline", agents=[oracle])
+    assert compare_runs(alone, on).on.models == ("offline",)

@@ -11,6 +11,7 @@ from typing import Any
 import typer
 from rich.console import Console
 
+from amemgym import files
 from amemgym.cli.compare import compare_command
 from amemgym.cli.import_ import import_command
 from amemgym.cli.listing import list_command
@@ -86,5 +87,5 @@ def _run(arguments: list[str]) -> int:
 
 def _say(sentence: str, code: int) -> int:
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    console.print(f"amemgym: {redact(sentence)}", markup=False)
+    console.print(f"amemgym: {files.printable(redact(sentence))}", markup=False)
     return code

@@ -58,6 +58,8 @@ def make_manifest(
     if spec.off_policy is not None:
         settings["off_policy"] = str(Path(spec.off_policy).expanduser().absolute())
         del settings["data"]  # it comes from there
+        # a resume must not find another first one
+        settings["off_policy_agent"] = recorded.taken_from if recorded else spec.off_policy_agent
     # and from another shell
     settings["base_url"] = model.resolved_url() or spec.base_url
     if user_model.model != "offline":

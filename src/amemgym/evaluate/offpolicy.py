@@ -18,11 +18,13 @@ from amemgym.scenario import Dataset
 
 @dataclass(frozen=True)
 class Recorded:
-    """One agent's conversations in a finished run: (user id, trial) → conversation."""
+    """One agent's conversations in a finished run: (user id, trial) → conversation. `agent` had them; `taken_from` is
+    the run's agent in whose episodes they are, another one where that run was off-policy itself."""
 
     agent: str
     fingerprint: str
     conversations: dict[tuple[str, int], Conversation]
+    taken_from: str
 
     def of(self, user_id: str, trial: int) -> Conversation:
         """The conversation for that trial; the recorded ones come in turn where there are fewer of them."""
@@ -72,5 +74,6 @@ def read_recorded(place: Path, agent: str | None, dataset: Dataset) -> Recorded:
                 raise UsageError(
                     f"--off-policy {place}: '{name}' has no whole conversation with user {missing[0]}{more}; {way}"
                 )
-            return Recorded(name, manifest["fingerprint"], talks)
+            speaker = (manifest["compared"].get("off_policy") or {"agent": name})["agent"]
+            return Recorded(speaker, manifest["fingerprint"], talks, taken_from=name)
     raise UsageError(f"--off-policy {place}: it holds no finished conversation of an agent")

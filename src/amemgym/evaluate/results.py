@@ -6,10 +6,15 @@ the call ended without one (then `error` says why, and the exam counts in no sco
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from amemgym.scenario import Scenario
+
+T = TypeVar("T")
 #: periods → sessions → messages {role, content, time}; times are simulated
 Conversation = list[list[list[dict[str, Any]]]]
 
@@ -101,12 +106,17 @@ class EpisodeResult:
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> EpisodeResult:
-        """Raises KeyError, TypeError or ValueError where it is no such record."""
-        fields = dict(value)
-        fields["exams"] = tuple(_exam(exam) for exam in fields["exams"])
-        fields["probes"] = tuple(ProbeResult(**{**probe, "items": tuple(probe["items"])}) for probe in fields["probes"])
-        fields |= {name: tuple(fields[name]) for name in ("texts", "held", "spoken")}
-        return cls(**fields)
+        """Raises ValueError where it is no such record."""
+        found = validated(_EPISODE, value)
+        validated(_TALK, found.conversation)
+        validated(_LEDGER, found.ledger)
+        told: list[ExamResult | ProbeResult] = [*found.exams, *found.probes]
+        placed = [*(entry.items for entry in told), *(held for held in found.holdings if held is not None)]
+        if not all(0 <= item < len(found.texts) for items in placed for item in items):
+            raise ValueError(f"it points to more texts than its {len(found.texts)}")
+        if len(found.spoken) not in (0, len(found.held)):
+            raise ValueError(f"held has {len(found.held)} periods, spoken {len(found.spoken)}")
+        return found
 
 
 @dataclass(frozen=True)
@@ -127,13 +137,10 @@ class UpperBoundResult:
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> UpperBoundResult:
-        """Raises KeyError, TypeError or ValueError where it is no such record."""
-        fields = dict(value)
-        fields["answers"] = tuple(
-            UpperBoundAnswer(**{**answer, "variant": tuple(answer["variant"]), "order": tuple(answer["order"])})
-            for answer in fields["answers"]
-        )
-        return cls(**fields)
+        """Raises ValueError where it is no such record."""
+        found = validated(_UPPER_BOUND, value)
+        validated(_LEDGER, found.ledger)
+        return found
 
 
 @dataclass(frozen=True)
@@ -150,6 +157,57 @@ class UpperBoundAnswer:
     reply: str = ""
 
 
-def _exam(value: Mapping[str, Any]) -> ExamResult:
-    lists = {name: tuple(value[name]) for name in ("order", "variant", "items")}
-    return ExamResult(**{**value, **lists})
+class _Message(BaseModel):
+    role: str
+    content: str
+    time: str | None = None
+
+
+class _Count(BaseModel):
+    """What a role used, as it stands in a ledger."""
+
+    calls: int
+    input: int
+    output: int
+    estimated: int
+    seconds: float
+    unreadable: dict[str, int]
+
+
+_EPISODE = TypeAdapter(EpisodeResult)
+_UPPER_BOUND = TypeAdapter(UpperBoundResult)
+_TALK = TypeAdapter(list[list[list[_Message]]])
+_LEDGER = TypeAdapter(dict[str, _Count])
+
+
+def validated(form: TypeAdapter[T], value: Any) -> T:
+    """The value in that form. Raises ValueError, which names the first place that has another."""
+    try:
+        return form.validate_python(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        said = first["msg"]
+        raise ValueError(f"{place}: {said[:1].lower()}{said[1:]}" if place else said) from None
+
+
+def check_against(result: EpisodeResult | UpperBoundResult, scenario: Scenario) -> None:
+    """Raises ValueError where a result is about a period, question or option that its user does not have."""
+    told: Sequence[ExamResult | ProbeResult | UpperBoundAnswer] = (
+        result.answers if isinstance(result, UpperBoundResult) else (*result.exams, *result.probes)
+    )
+    for entry in told:
+        period = 0 if isinstance(entry, UpperBoundAnswer) else entry.period
+        if not 0 <= period < len(scenario.periods):
+            raise ValueError(f"the user has {len(scenario.periods)} periods, and it has results of period {period}")
+        if not 0 <= entry.question < len(scenario.qas):
+            raise ValueError(f"the user has {len(scenario.qas)} questions, and it has results of {entry.question}")
+        if isinstance(entry, ProbeResult):
+            continue
+        asked, place = scenario.qas[entry.question], f"period {period}, question {entry.question}"
+        options = len(asked.answer_choices)
+        numbers = {entry.gold} if entry.option is None else {entry.gold, entry.option}
+        if sorted(entry.order) != list(range(options)) or not all(1 <= number <= options for number in numbers):
+            raise ValueError(f"{place}: order, gold or option is out of the range of its {options} options")
+        if len(entry.variant) != len(asked.required_info):
+            raise ValueError(f"{place}: its variant has not one value for each of {', '.join(asked.required_info)}")

@@ -21,23 +21,89 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from filelock import FileLock, Timeout
+from pydantic import BaseModel, Field, TypeAdapter
 
 from amemgym import files
 from amemgym.errors import DataError, RunDirectoryError
-from amemgym.evaluate.results import EpisodeResult, UpperBoundResult
+from amemgym.evaluate.results import EpisodeResult, UpperBoundResult, check_against, validated
 from amemgym.llm import Journal
-from amemgym.scenario import Dataset, read_dataset
+from amemgym.scenario import Dataset, Scenario, read_dataset
 from amemgym.secrets import redact
 from amemgym.version import __version__
 
 FORMAT = 2
 DATA = "data.json"
-#: what a manifest must hold to be one
-_MANIFEST = {"compared": dict, "settings": dict, "data": dict, "upper_bound": dict, "fingerprint": str}
-T = TypeVar("T")
+R = TypeVar("R", EpisodeResult, UpperBoundResult)
+
+
+# what of a manifest is read, whichever version wrote it
+
+
+class _Model(BaseModel):
+    model: str
+
+
+class _Agent(BaseModel):
+    name: str
+    model: _Model | None = None
+    freq: int | None = None
+    n_s: int | None = None
+
+
+class _Protocol(BaseModel):
+    name: str
+    version: int
+    first_score: Literal["ratio_of_means", "mean_of_ratios"]
+
+
+class _Part(BaseModel):
+    sha256: str
+    users: int
+    periods: int
+
+
+class _OffPolicy(BaseModel):
+    agent: str
+
+
+class _Compared(BaseModel):
+    amemgym: str
+    protocol: _Protocol
+    data: _Part
+    agents: list[_Agent] = Field(min_length=1)
+    model: _Model
+    user_model: _Model
+    seed: int
+    trials: int = Field(ge=1)
+    off_policy: _OffPolicy | None = None
+
+
+class _Data(BaseModel):
+    name: str
+    sha256: str
+    played: str
+    users: int
+    questions: int
+    exams: int
+
+
+class _Bounds(BaseModel):
+    run: str | None
+    agents: dict[str, str | None]
+
+
+class _Manifest(BaseModel):
+    fingerprint: str
+    data: _Data
+    compared: _Compared
+    upper_bound: _Bounds
+    settings: dict[str, Any]
+
+
+_MANIFEST = TypeAdapter(_Manifest)
 
 
 class RunDirectory:
@@ -45,6 +111,8 @@ class RunDirectory:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).expanduser()
+        #: trials, and by id the users that are played with their numbers; read when they are first needed
+        self._plan: tuple[int, dict[str, tuple[int, Scenario]]] | None = None
 
     # the manifest
 
@@ -63,9 +131,9 @@ class RunDirectory:
                 raise RunDirectoryError(
                     f"{self.path} cannot be continued as things are: {changed}. Restore that, or start a new run"
                 )
+            way = "" if "imported" in there["compared"] else f", or continue that run with: amemgym resume {self.path}"
             raise RunDirectoryError(
-                f"{self.path} holds a run with other settings: {changed}. Choose another folder with --out,"
-                f" or continue that run with: amemgym resume {self.path}"
+                f"{self.path} holds a run with other settings: {changed}. Choose another folder with --out{way}"
             )
         return there
 
@@ -96,18 +164,16 @@ class RunDirectory:
             if not path.exists():
                 return None
             manifest = self._read(path)
+            if manifest.get("format") == FORMAT:
+                validated(_MANIFEST, manifest)
+                return manifest
         except OSError as error:
             raise RunDirectoryError(f"cannot read {path}: {error.strerror}") from error
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise RunDirectoryError(
                 f"{path} is damaged ({error}); restore it, or start a new run in another folder with --out"
             ) from error
-        if manifest.get("format") != FORMAT:
-            raise self._format_error(manifest)
-        whole = all(isinstance(manifest.get(name), kind) for name, kind in _MANIFEST.items())
-        if not whole or not isinstance(manifest["compared"].get("agents"), list):
-            raise RunDirectoryError(f"{path} is no manifest of a run; choose another folder with --out")
-        return manifest
+        raise self._format_error(manifest)
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -190,13 +256,13 @@ class RunDirectory:
     def episodes_of(self, agent: str) -> Iterator[EpisodeResult]:
         """Every finished episode of an agent, whole, one at a time."""
         for path in sorted((self.path / "episodes" / files.slug(agent)).glob("*.json")):
-            if result := self._load(str(path.relative_to(self.path)), EpisodeResult.from_dict):
+            if result := self._load(path.relative_to(self.path).as_posix(), EpisodeResult.from_dict):
                 yield result
 
     def upper_bounds(self) -> list[UpperBoundResult]:
         """Every finished upper bound, in the order of models and users."""
         paths = sorted((self.path / "upper-bound").glob("*/*.json"))
-        found = [r for p in paths if (r := self._load(str(p.relative_to(self.path)), UpperBoundResult.from_dict))]
+        found = [r for p in paths if (r := self._load(p.relative_to(self.path).as_posix(), UpperBoundResult.from_dict))]
         return sorted(found, key=lambda result: (result.model, result.user))
 
     def write_upper_bound(self, result: UpperBoundResult) -> None:
@@ -209,16 +275,40 @@ class RunDirectory:
     def write_scores(self, scores: Mapping[str, Any]) -> None:
         self._write("scores.json", scores)
 
-    def _load(self, name: str, parse: Callable[[Mapping[str, Any]], T]) -> T | None:
+    def _load(self, name: str, parse: Callable[[Mapping[str, Any]], R]) -> R | None:
         path = self.path / name
         try:
-            return parse(self._read(path)) if path.exists() else None
+            if not path.exists():
+                return None
+            result = parse(self._read(path))
+            self._check(result, name)
+            return result
         except OSError as error:
             raise RunDirectoryError(f"cannot read {path}: {error.strerror}") from error
-        except (KeyError, TypeError, ValueError) as error:
-            raise RunDirectoryError(
-                f"{path} is damaged ({error}); delete it and resume, its journal is kept"
-            ) from error
+        except (ValueError, RecursionError) as error:
+            imported = "imported" in self.manifest()["compared"]
+            way = "import it again" if imported else "delete it and resume, its journal is kept"
+            raise RunDirectoryError(f"{path} is damaged ({error}); {way}") from error
+
+    def _check(self, result: EpisodeResult | UpperBoundResult, name: str) -> None:
+        """Raises ValueError where a result is not of the file's place, or not of what this run plays."""
+        if self._plan is None:
+            users = {scenario.id: (user, scenario) for user, scenario in enumerate(self.dataset())}
+            self._plan = self.manifest()["compared"]["trials"], users
+        trials, users = self._plan
+        if isinstance(result, EpisodeResult):
+            own = _episode_name(result.agent, result.user_id, result.trial)
+            of = f"agent '{result.agent}', user '{result.user_id}', trial {result.trial}"
+            if not 0 <= result.trial < trials:
+                raise ValueError(f"it is of trial {result.trial}, and the run has {trials}")
+        else:
+            own, of = _bound_name(result.model, result.user_id), f"model '{result.model}', user '{result.user_id}'"
+        if own != name:
+            raise ValueError(f"it is of {of}, so its place would be {own}")
+        number, scenario = users.get(result.user_id, (None, None))
+        if scenario is None or number != result.user:
+            raise ValueError(f"user '{result.user_id}' is not user {result.user} of {DATA}")
+        check_against(result, scenario)
 
     def _read(self, path: Path) -> dict[str, Any]:
         """Raises OSError or ValueError."""

@@ -105,8 +105,8 @@ def _shown(path: Path, root: Path) -> str:
 
 
 def _text(name: str) -> str:
-    """A file's name as text on one line."""
-    return " ".join(_decoded(name).split())
+    """A file's name as text on one line, fit for a terminal."""
+    return files.printable(" ".join(_decoded(name).split()))
 
 
 def _decoded(name: str) -> str:

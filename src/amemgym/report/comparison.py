@@ -257,7 +257,7 @@ def warnings(comparison: Comparison) -> list[str]:
 
 
 def _warnings(comparison: Comparison) -> Iterator[str]:
-    if "offline" in (comparison.on.model, comparison.off.model):
+    if "offline" in (*comparison.on.models, *comparison.off.models):
         yield OFFLINE
     if not comparison.is_finished:
         parts = [

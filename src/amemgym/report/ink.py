@@ -82,13 +82,17 @@ def _style() -> dict[str, Any]:
 
 def plain(name: str) -> str:
     """A name as it is drawn: one line, without signs that cannot be drawn, its middle left out where it is long."""
-    line = "".join(
-        sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in " ".join(redact(name).split())
-    )
+    line = _drawable(name)
     if len(line) <= LONGEST:
         return line
     half = (LONGEST - 1) // 2
     return f"{line[:half]}…{line[-half:]}"
+
+
+def _drawable(text: str) -> str:
+    """One line, without keys and without signs that cannot be drawn: many of them may not stand in an SVG either."""
+    line = " ".join(redact(text).split())
+    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in line)
 
 
 def width_of(text: str) -> float:
@@ -100,5 +104,5 @@ def width_of(text: str) -> float:
 
 def footnote(figure: Figure, said: str) -> None:
     """A small text below everything, in as many lines as it needs."""
-    lines = textwrap.wrap(redact(said), int(figure.get_figwidth() * 20))
+    lines = textwrap.wrap(_drawable(said), int(figure.get_figwidth() * 20))
     figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=6.5, color=QUIET)

@@ -6,6 +6,7 @@ import contextlib
 import os
 from pathlib import Path
 
+from amemgym import files
 from amemgym.errors import DataError, UnknownName
 from amemgym.plugins import load_plug_in, loaded_plug_ins, plug_ins
 
@@ -79,4 +80,5 @@ def fetch_published(name: str) -> Path:
 
 def _name_of(path: Path) -> str:
     """`…/amemgym-v1.base/data.json` is called by its folder, any other file by itself."""
-    return Path(os.path.abspath(path)).parent.name if path.stem == "data" else path.stem  # noqa: PTH100
+    name = Path(os.path.abspath(path)).parent.name if path.stem == "data" else path.stem  # noqa: PTH100
+    return files.printable(name)

@@ -2,21 +2,22 @@
 
 With a run of its own conversations (on-policy) and one in which all agents were given the same recorded conversations
 (off-policy), that is what a benchmark of reused conversations would get wrong; with two runs of two models, what a
-release changes. Everything is over the exams that both runs have an answer to, and a change's interval is paired by
-user, since what makes a user hard does so in both.
+release changes. Everything is over the exams that both runs have an answer to, each counted once however many trials
+of it are finished, and a change's interval is paired by user, since what makes a user hard does so in both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from amemgym.errors import UsageError
 from amemgym.evaluate import EpisodeResult, UpperBoundResult
 from amemgym.scores.bounds import bounds_by_agent
-from amemgym.scores.intervals import ONE_USER, clipped, difference_interval
-from amemgym.scores.metrics import Cell, Mean, MemoryScore, accuracy, cells_of, gains, memory_score, rights
+from amemgym.scores.intervals import ONE_USER, clipped
+from amemgym.scores.metrics import Cell, Mean, cells_of, memory_score, ratio
 from amemgym.scores.pairs import adjusted_ps, compare_agents
 
 #: (user, period, question)
@@ -86,7 +87,8 @@ class AgentComparison:
 class RunSide:
     """One of the runs: what tells it from the other, and the agents that only it has."""
 
-    model: str
+    #: those of the agents that both have, in their order
+    models: tuple[str, ...]
     user_model: str
     #: whose conversations all agents were given; None where each had its own
     off_policy: str | None
@@ -100,7 +102,7 @@ class RunSide:
     def title(self) -> str:
         """What it is, in a few words."""
         policy = "on-policy" if self.off_policy is None else f"off-policy, conversations of {self.off_policy}"
-        return f"{self.model}, {policy}"
+        return f"{', '.join(self.models)}, {policy}"
 
 
 @dataclass(frozen=True)
@@ -136,23 +138,26 @@ def compare_runs(on: Played, off: Played) -> Comparison:
     if not names:
         raise UsageError(f"no agent is in both runs: ON has {', '.join(there)}, OFF has {', '.join(here)}")
     cells = _cells(on, off, names)
-    scores = {name: tuple(memory_score(side) for side in _bounded(*both)) for name, both in cells.items()}
+    overalls = {name: tuple(map(_overall, both)) for name, both in cells.items()}
+    scores = {name: tuple(map(_score, _bounded(*both))) for name, both in cells.items()}
+    pairs = {
+        name: compare_agents({"OFF": off_cells, "ON": on_cells})[0] for name, (on_cells, off_cells) in cells.items()
+    }
     ranked = [name for name in names if not there[name].get("reference") and cells[name][0]]
-    by_score = all(score.ratio_of_means is not None for name in ranked for score in scores[name])
+    by_score = all(score.value is not None for name in ranked for score, _ in scores[name])
     orders = [
-        {name: scores[name][i].ratio_of_means if by_score else accuracy(cells[name][i]).value for name in ranked}
-        for i in (0, 1)
+        {name: scores[name][i][0].value if by_score else overalls[name][i].value for name in ranked} for i in (0, 1)
     ]
     # of reference agents there is nothing to find out
-    ps = [_p(*cells[name]) if name in ranked else None for name in names]
+    ps = [pairs[name].p if name in ranked else None for name in names]
     compared = tuple(
         AgentComparison(
             name=name,
             is_reference=bool(there[name].get("reference")),
-            on=_standing(cells[name][0], scores[name][0], _rank(name, orders[0]), *_episodes(on, name)),
-            off=_standing(cells[name][1], scores[name][1], _rank(name, orders[1]), *_episodes(off, name)),
-            overall=_overall_change(*cells[name], p, p_adjusted),
-            score=_score_change(cells[name], scores[name]),
+            on=Standing(overalls[name][0], *scores[name][0], _rank(name, orders[0]), *_episodes(on, name)),
+            off=Standing(overalls[name][1], *scores[name][1], _rank(name, orders[1]), *_episodes(off, name)),
+            overall=Change(pairs[name].difference, pairs[name].interval, p, p_adjusted),
+            score=Change(pairs[name].memory_score_difference, pairs[name].memory_score_interval),
             n=len(_places(cells[name][0])),
             users=len({cell.user for cell in cells[name][0]}),
             is_other=there[name] != here[name],
@@ -163,8 +168,8 @@ def compare_runs(on: Played, off: Played) -> Comparison:
         data=on.manifest["data"],
         protocol=on.manifest["compared"]["protocol"],
         seed=on.manifest["compared"]["seed"],
-        on=_side(on, [name for name in there if name not in here], [agent.on for agent in compared]),
-        off=_side(off, [name for name in here if name not in there], [agent.off for agent in compared]),
+        on=_side(on, names, [agent.on for agent in compared]),
+        off=_side(off, names, [agent.off for agent in compared]),
         agents=compared,
         ranked_by="memory score" if by_score else "overall",
         tau=_tau(*orders),
@@ -247,29 +252,32 @@ def _episodes(run: Played, name: str) -> tuple[int, int]:
     return sum(episode.agent == name for episode in run.episodes), planned
 
 
-def _standing(cells: Sequence[Cell], score: MemoryScore, rank: int | None, finished: int, planned: int) -> Standing:
-    value = Mean(score.ratio_of_means, score.n, score.interval)
-    why = None if value.value is not None else (score.why_undefined or "").partition("; mean of ratios")[0]
-    return Standing(accuracy(cells), value, why, rank, finished, planned)
+def _overall(cells: Sequence[Cell]) -> Mean:
+    """The accuracy, each place's trials averaged."""
+    mean = _averaged(cells, lambda cell: float(cell.exam.correct), lambda cell: 1.0)
+    return replace(mean, interval=clipped(mean.interval))
 
 
-def _p(on: Sequence[Cell], off: Sequence[Cell]) -> float | None:
-    return compare_agents({"OFF": off, "ON": on})[0].p
+def _score(cells: Sequence[Cell]) -> tuple[Mean, str | None]:
+    """The ratio of means, each place's trials averaged; why it is undefined, where it is. Of cells with an upper bound,
+    which like random is the same in every trial, so that one of them tells whether there is a ratio."""
+    of_one = memory_score(list({_place(cell): cell for cell in cells}.values()))
+    if of_one.ratio_of_means is None:
+        return Mean(None, len(cells)), (of_one.why_undefined or "").partition("; mean of ratios")[0]
+    gained = _averaged(
+        cells, lambda cell: cell.exam.correct - cell.random, lambda cell: (cell.upper_bound or 0) - cell.random
+    )
+    return gained, None
 
 
-def _overall_change(a: Sequence[Cell], b: Sequence[Cell], p: float | None, p_adjusted: float | None) -> Change:
-    on, off = accuracy(a).value, accuracy(b).value
-    if on is None or off is None:
-        return Change(None, None)
-    return Change(off - on, clipped(difference_interval(*rights(b), *rights(a)), -1, 1), p, p_adjusted)
-
-
-def _score_change(cells: tuple[list[Cell], list[Cell]], scores: Sequence[MemoryScore]) -> Change:
-    on, off = (score.ratio_of_means for score in scores)
-    if on is None or off is None:
-        return Change(None, None)
-    a, b = _bounded(*cells)
-    return Change(off - on, difference_interval(*gains(b), *gains(a)))
+def _averaged(cells: Sequence[Cell], numerator: Callable[[Cell], float], denominator: Callable[[Cell], float]) -> Mean:
+    """The ratio of two sums over places, each place's trials averaged."""
+    trials = Counter(map(_place, cells))
+    return ratio(
+        cells,
+        lambda cell: numerator(cell) / trials[_place(cell)],
+        lambda cell: denominator(cell) / trials[_place(cell)],
+    )
 
 
 def _rank(name: str, values: Mapping[str, float | None]) -> int | None:
@@ -290,16 +298,19 @@ def _tau(on: Mapping[str, float | None], off: Mapping[str, float | None]) -> flo
     return float(kendalltau(*ranks).statistic)
 
 
-def _side(run: Played, alone: Sequence[str], standings: Sequence[Standing]) -> RunSide:
-    compared = run.manifest["compared"]
+def _side(run: Played, names: Sequence[str], standings: Sequence[Standing]) -> RunSide:
+    """What a run is as to the agents of these names, which both have."""
+    compared, agents = run.manifest["compared"], _agents(run.manifest)
+    of_run = compared["model"]["model"]
+    models = [(agents[n].get("model") or compared["model"])["model"] for n in names if not agents[n].get("reference")]
     off_policy = compared.get("off_policy")
     return RunSide(
-        model=compared["model"]["model"],
+        models=tuple(dict.fromkeys(models)) or (of_run,),
         user_model=compared["user_model"]["model"],
         off_policy=off_policy["agent"] if off_policy else None,
         fingerprint=run.manifest["fingerprint"],
         trials=compared["trials"],
-        alone=tuple(alone),
+        alone=tuple(name for name in agents if name not in names),
         is_finished=all(standing.finished == standing.planned for standing in standings),
     )
 
