@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -43,7 +43,7 @@ T = TypeVar("T")
 CODE_RAISED = "its code raised"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RunReport:
     """A run's scores (as in scores.json), its directory, and what did not finish."""
 
@@ -54,9 +54,21 @@ class RunReport:
     seconds: dict[str, float] = field(default_factory=dict)
 
     def __getitem__(self, agent: str) -> dict[str, Any]:
-        """One agent's scores."""
+        """One agent's scores. Raises UnknownName."""
+        if agent not in self.scores["agents"]:
+            raise UnknownName("agent of this run", agent, self.scores["agents"])
         found: dict[str, Any] = self.scores["agents"][agent]
         return found
+
+    def __iter__(self) -> Iterator[str]:
+        """The agents' names."""
+        return iter(self.scores["agents"])
+
+    def __contains__(self, agent: object) -> bool:
+        return agent in self.scores["agents"]
+
+    def __repr__(self) -> str:
+        return f"RunReport({', '.join(self)}; {self.directory})"
 
 
 def run(

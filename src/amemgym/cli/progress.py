@@ -9,6 +9,7 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from amemgym import files
 from amemgym.api import continue_with
 from amemgym.errors import Interrupted
 from amemgym.evaluate import RunWatcher
@@ -87,7 +88,7 @@ class ProgressBars(RunWatcher):
             self.said(f"{why}{end} Trying again in {wait:.1f} s.")
 
     def said(self, sentence: str) -> None:
-        self._console.print(f"note: {redact(sentence)}", markup=False, soft_wrap=True)
+        self._console.print(f"note: {files.printable(redact(sentence))}", markup=False, soft_wrap=True)
 
     def _advance(self, name: str, count: int) -> None:
         if name in self._bars:

@@ -317,4 +317,6 @@ def _side(run: Played, names: Sequence[str], standings: Sequence[Standing]) -> R
 
 def _differing(on: Mapping[str, Any], off: Mapping[str, Any]) -> tuple[str, ...]:
     names = [*on, *(name for name in off if name not in on)]
-    return tuple(name for name in names if name not in _SHOWN and on.get(name) != off.get(name))
+    # off-policy, nobody plays the user: that is shown too
+    silent = _SHOWN | ({"user_model"} if (on.get("off_policy") is None) != (off.get("off_policy") is None) else set())
+    return tuple(name for name in names if name not in silent and on.get(name) != off.get(name))

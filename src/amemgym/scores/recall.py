@@ -135,7 +135,8 @@ def update_lag(cells: Sequence[StateCell]) -> UpdateLag:
     ]
     changes = [change for change in changes if change.probed]  # so that the lag's beginning was seen
     longest = min(MOST, max((change.life for change in changes), default=0))
-    known = [change for change in changes if change.lag is not None]
+    # where a probe is missing before the one that found it, it may have been known earlier
+    known = [change for change in changes if change.lag is not None and change.lag < change.probed]
     return UpdateLag(
         known=share([c for c in changes if c.lag is not None or c.probed == c.life], lambda c: c.lag is not None),
         mean=_not_below_zero(ratio(known, lambda change: float(change.lag or 0))),
