@@ -193,8 +193,9 @@ def write_report(
     Args:
         run: its directory, or what `run`, `resume`, `score` or `import_run` gave.
         format: `html` or `md` (a report), `csv` or `parquet` (one row an exam), `png` or `svg` (figures).
-        out: the file, or for figures the folder, if not in the run's directory.
-        users: ids of users; html tells the stories of these alone, csv and parquet have their rows.
+        out: the file, or for figures the folder, if not in the run's directory; what ends in / is a folder.
+        users: ids of users; html tells the stories of these alone, csv and parquet have their rows. The file is then
+            called after them, and the one of all users stays.
         watcher: is told where the run is not finished.
 
     Raises:

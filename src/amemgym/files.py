@@ -77,6 +77,27 @@ def write_bytes_atomically(path: Path, data: bytes) -> None:
         file.write(data)
 
 
+def leftovers(directory: Path) -> Iterator[Path]:
+    """The temporary files below a directory of processes that ended while they wrote (all there are, where the
+    system is not POSIX and does not tell which processes live)."""
+    for path in directory.rglob(".*.tmp"):
+        writer = re.fullmatch(r"\..*\.([0-9]{1,9})\.tmp", path.name, re.DOTALL)
+        if writer is None or not _is_another_at_work(int(writer[1])):
+            yield path
+
+
+def _is_another_at_work(pid: int) -> bool:
+    if os.name != "posix" or pid in (0, os.getpid()):
+        return False
+    try:
+        os.kill(pid, 0)  # asks, and sends nothing
+    except PermissionError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return True
+
+
 @contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """A file to write to, a temporary one beside it that takes its place at the end: a reader sees the old file or the

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import amemgym
+from amemgym.errors import DataError
 from tests.cli.data import users
 from tests.cli.helpers import contents, inside, sentence, strict_json
 from tests.cli.importing import imported
@@ -82,3 +84,14 @@ def test_another_upper_bound_is_another_import(small: Path) -> None:
     command = ["import", "results", "--data", small, "--out", "run", "--upper-bound", "bound.json"]
     assert "imported.upper_bound is" in sentence(inside(*command), 2)
     assert contents(Path("run")) == before
+
+
+def test_a_path_from_the_home_folder(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    bound = put(tmp_path / "home/ub.json", upper_bound(users()))
+    report = amemgym.import_run("results", small, upper_bound="~/ub.json", out="run")
+    assert report.scores["upper_bound"] == 1.0
+    assert strict_json(Path("run/manifest.json"))["settings"]["upper_bound_file"] == str(bound)
+    with pytest.raises(DataError, match="cannot read the upper bound ~nobody-at-all/ub"):
+        amemgym.import_run("results", small, upper_bound="~nobody-at-all/ub.json", out="run")

@@ -29,6 +29,7 @@ from tests.cli.helpers import (
     amemgym as process,
 )
 
+TWO = ("Ann-1", "Ben-1")
 AGENTS = ("native", "awe", "uniform", "oracle")
 
 
@@ -81,6 +82,28 @@ def test_only_some_users(whole: Whole, tmp_path: Path) -> None:
     both = ["--user", "Ben-1", "--user", "Ann-1"]
     succeeded(inside("report", whole.directory, "--format", "csv", "--out", "r.csv", *both))
     assert {row["user_id"] for row in rows(tmp_path / "r.csv")} == {"Ann-1", "Ben-1"}
+
+
+def test_some_users_do_not_take_the_place_of_all(whole: Whole, tmp_path: Path) -> None:
+    directory = whole.copy(tmp_path / "run")
+    succeeded(inside("report", directory, "--format", "csv"))
+    before = untouched(directory)
+    for format, start in (("html", "report-ben-1-"), ("csv", "results-ben-1-")):
+        path = Path(succeeded(inside("report", directory, "--format", format, "--user", "Ben-1")).out.strip())
+        assert path.parent == directory and path.name.startswith(start) and path.suffix == f".{format}"
+        assert path.is_file()
+    both = [inside("report", directory, "--format", "csv", "--user", a, "--user", b) for a, b in (TWO, TWO[::-1])]
+    assert both[0].out == both[1].out
+    after = untouched(directory)
+    assert {name: after[name] for name in before} == before and len(after) == len(before) + 3
+
+
+def test_what_ends_in_a_slash_is_a_folder(whole: Whole, tmp_path: Path) -> None:
+    succeeded(inside("report", whole.directory, "--format", "csv", "--out", "new/"))
+    succeeded(inside("report", whole.directory, "--format", "csv", "--out", "v1.html/"))
+    succeeded(inside("compare", whole.directory, whole.directory, "--out", "compared/"))
+    for name in ("new/results.csv", "v1.html/results.csv", "compared/comparison.html"):
+        assert (tmp_path / name).is_file()
 
 
 def test_an_unfinished_run_is_reported_and_marked(whole: Whole, tmp_path: Path) -> None:

@@ -345,7 +345,7 @@ def test_a_link_keeps_its_name_when_resumed(tmp_path: Path) -> None:
 
 def test_a_start_that_was_killed_leaves_nothing_in_the_way(tmp_path: Path) -> None:
     (tmp_path / "r").mkdir()
-    (tmp_path / "r" / ".manifest.json.123.tmp").write_text('{"format"')
+    (tmp_path / "r" / ".manifest.json.999999999.tmp").write_text('{"format"')
     amemgym.run("starter", "uniform", out=tmp_path / "r", upper_bound=False, **SMALL)
     assert not list((tmp_path / "r").glob(".manifest*"))
 

@@ -18,7 +18,7 @@ def compare_command(
         Path, typer.Argument(help="a run's directory, such as one of conversations of their own", metavar="ON")
     ],
     off: Annotated[Path, typer.Argument(help="the other run's, such as one with --off-policy ON", metavar="OFF")],
-    out: Annotated[Path | None, typer.Option(help="the file (default: in OFF)")] = None,
+    out: Annotated[str | None, typer.Option(help="the file (default: in OFF)")] = None,
     format: Annotated[str, typer.Option(help="html: a page; png or svg: the slope chart alone")] = "html",
 ) -> None:
     """Compare two runs over the same data: each agent's scores in both, the change, and its rank in each.

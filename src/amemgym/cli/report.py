@@ -27,10 +27,13 @@ def report_command(
         str, typer.Option(help="html or md: a report; csv or parquet: one row an exam; png or svg: figures")
     ] = "html",
     out: Annotated[
-        Path | None, typer.Option(help="the file, or for figures the folder (default: in the run's directory)")
+        str | None, typer.Option(help="the file, or for figures the folder (default: in the run's directory)")
     ] = None,
     user: Annotated[
-        list[str] | None, typer.Option(help="only this user, by id (html, csv, parquet; may be repeated)", metavar="ID")
+        list[str] | None,
+        typer.Option(
+            help="only this user, by id (html, csv, parquet; may be repeated); to a file of its own", metavar="ID"
+        ),
     ] = None,
 ) -> None:
     """Write a report of what is finished in a run, and print where. Needs no data and no model."""

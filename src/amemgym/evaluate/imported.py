@@ -175,7 +175,7 @@ class Import:
             "settings": {
                 "import": str(self._root.absolute()),
                 "data": dataset.name if dataset.path is None else str(dataset.path),
-                "upper_bound_file": str(self._bounds.path.expanduser().absolute()) if self._bounds else None,
+                "upper_bound_file": str(self._bounds.path.absolute()) if self._bounds else None,
                 "model": self._model,
             },
             "remarks": self.remarks,

@@ -190,7 +190,7 @@ class RunDirectory:
         except OSError as error:
             raise files.storage_error(error, self.path) from error
         try:
-            for leftover in self.path.rglob(".*.tmp"):  # of a process that was killed while it wrote
+            for leftover in files.leftovers(self.path):
                 leftover.unlink(missing_ok=True)
             yield
         finally:

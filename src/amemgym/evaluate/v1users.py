@@ -140,14 +140,16 @@ class UpperBounds:
     """The original's upper-bound file: users × questions × variants. Raises DataError where it is none."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
         try:
+            self.path = path = path.expanduser()
             if path.exists() and not path.is_file():
                 raise ValueError("is no file")
             raw = path.read_bytes()
             value = read_json(raw)
         except OSError as error:
             raise DataError(f"cannot read the upper bound {path}: {error.strerror}") from error
+        except RuntimeError as error:  # no such home
+            raise DataError(f"cannot read the upper bound {path}: {error}") from None
         except ValueError as error:
             raise DataError(f"the upper bound {path} {error}") from None
         order, results = (value.get(name) if isinstance(value, dict) else None for name in ("order", "results"))

@@ -77,7 +77,7 @@ def comparison_page(comparison: Comparison) -> str:
     )
 
 
-def check_comparison(format: str, out: Path | None) -> None:
+def check_comparison(format: str, out: str | Path | None) -> None:
     """Raises UsageError where the format is none, or cannot be had here."""
     if format not in FORMATS:
         raise UnknownName("format", format, FORMATS)
@@ -86,7 +86,9 @@ def check_comparison(format: str, out: Path | None) -> None:
         check_figures()
 
 
-def write_comparison(comparison: Comparison, directory: Path, format: str = "html", out: Path | None = None) -> Path:
+def write_comparison(
+    comparison: Comparison, directory: Path, format: str = "html", out: str | Path | None = None
+) -> Path:
     """Write the page, or the slope chart, to `out`, else into the directory; returns the file. Raises AMemGymError."""
     path = place_of(out, Path(directory).expanduser(), f"comparison.{format}")
     if format == "html":

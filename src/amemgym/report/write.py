@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,7 @@ def check_report(format: str, out: str | Path | None, users: Sequence[str] | Non
 
 def check_out(format: str, out: str | Path | None, formats: Collection[str], several: bool = False) -> None:
     """Raises UsageError where the name of the file says another format, or where it should name a folder."""
-    ending = "" if out is None or Path(out).expanduser().is_dir() else Path(out).suffix[1:].lower()
+    ending = "" if out is None or _is_folder(out) else Path(out).suffix[1:].lower()
     if ending not in formats:
         return
     if several:
@@ -58,7 +59,18 @@ def place_of(out: str | Path | None, directory: Path, name: str) -> Path:
     if out is None:
         return directory / name
     path = Path(out).expanduser()
-    return path / name if path.is_dir() else path
+    return path / name if _is_folder(out) else path
+
+
+def _is_folder(out: str | Path) -> bool:
+    """Whether it is one, or is written as one."""
+    return str(out).endswith(("/", os.sep)) or Path(out).expanduser().is_dir()
+
+
+def name_of(format: str, users: Sequence[str] | None) -> str:
+    """What a report is called in the run's directory; one of some users alone does not take the whole one's place."""
+    name = Path(REPORTS[format])
+    return f"{name.stem}-{files.slug(' '.join(sorted(set(users))))}{name.suffix}" if users else name.name
 
 
 def write_files(
@@ -73,7 +85,7 @@ def write_files(
         for name, data in figures.items():
             files.write_bytes_atomically(folder / f"{name}.{format}", data)
         return [folder / f"{name}.{format}" for name in figures]
-    path = place_of(out, place.path, REPORTS[format])
+    path = place_of(out, place.path, name_of(format, users))
     if format == "csv":
         write_csv(path, rows(place, users))
     elif format == "parquet":
