@@ -207,8 +207,8 @@ def write_report(
     know_keys()
     scored = run if isinstance(run, RunReport) else score(run, write=False)
     scores, place = scored.scores, RunDirectory(scored.directory)
-    known = [scenario.id for scenario in place.dataset()]
     for user in users or ():
+        known = [scenario.id for scenario in place.dataset()]
         if user not in known:
             raise UnknownName("user", user, known)
     if watcher is not None and not scores["finished"]:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from amemgym.evaluate import RunDirectory
 from tests.cli.conftest import AGENTS, Endpoint, Whole
 from tests.cli.data import users, write
 from tests.cli.helpers import (
@@ -294,6 +295,18 @@ def test_a_damaged_result_is_named_and_mended(
     succeeded(inside("resume", directory))
     assert scores(directory) == scores(endpoint.directory)
     assert endpoint.server.arrived == arrived, "the journal has it all"
+
+
+def test_a_run_is_read_and_scored_once(whole: Whole, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory = whole.copy(tmp_path / "run")
+    (directory / "scores.json").unlink()
+    reads: list[Path] = []
+    read = RunDirectory._read
+    monkeypatch.setattr(RunDirectory, "_read", lambda self, path: (reads.append(path), read(self, path))[1])
+    succeeded(inside("score", directory))
+    assert scores(directory) == scores(whole.directory)
+    results = [path for path in reads if path.name != "manifest.json"]
+    assert len(results) == len(set(results)) > len(AGENTS.split(","))
 
 
 def changed(path: Path, *place: str | int, to: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from amemgym import api
+from amemgym import api, files
 from amemgym.cli.console import Output
 from amemgym.cli.progress import ProgressBars
 from amemgym.cli.run import show
@@ -41,8 +41,9 @@ def import_command(
             bars.said(sentence)
     show(report, report=True)
     console = Output()
-    for line in _user_lines(RunDirectory(report.directory)):
-        console.print(f"  {line}", markup=False, highlight=False, soft_wrap=True)
+    if report.scores["data"]["users"] <= LISTED_USERS:
+        for line in _user_lines(RunDirectory(report.directory)):
+            console.print(f"  {line}", markup=False, highlight=False, soft_wrap=True)
 
 
 class _Remarks(RunWatcher):
@@ -61,18 +62,16 @@ class _Remarks(RunWatcher):
 
 
 def _user_lines(directory: RunDirectory) -> Iterator[str]:
-    """A line for each agent and user, where they are few."""
+    """A line for each agent and user."""
     dataset = directory.dataset()
     ids = [scenario.id for scenario in dataset]
-    if len(ids) > LISTED_USERS:
-        return
     scenarios = {scenario.id: scenario for scenario in dataset}
     names = _short(ids)
     for agent in directory.manifest()["compared"]["agents"]:
         episodes = [episode.without_texts() for episode in directory.episodes_of(agent["name"])]
         probed = {episode.user for episode in episodes if episode.probes}
         for user, scores in by_user(cells_of(episodes, scenarios=scenarios)).items():
-            yield f"{agent['name']}, user {names[user]}: {_numbers(scores, user in probed)}"
+            yield files.printable(f"{agent['name']}, user {names[user]}: {_numbers(scores, user in probed)}")
 
 
 def _short(ids: list[str]) -> list[str]:

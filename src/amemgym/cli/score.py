@@ -9,9 +9,11 @@ import typer
 
 from amemgym import api
 from amemgym.cli.run import show
+from amemgym.evaluate import RunDirectory
 
 
 def score_command(directory: Annotated[Path, typer.Argument(help="the run's directory")]) -> None:
     """Score the finished part of a run, print the table and write scores.json anew. Needs no data and no model."""
-    show(api.score(directory, write=False), report=False)
-    api.score(directory)
+    report = api.score(directory, write=False)
+    show(report, report=False)
+    RunDirectory(directory).write_scores(report.scores)  # last, so that the table is there where it cannot be written

@@ -111,6 +111,7 @@ class RunDirectory:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).expanduser()
+        self._dataset: Dataset | None = None
         #: trials, and by id the users that are played with their numbers; read when they are first needed
         self._plan: tuple[int, dict[str, tuple[int, Scenario]]] | None = None
 
@@ -214,10 +215,15 @@ class RunDirectory:
             files.write_atomically(self.path / DATA, played_text(dataset))
 
     def dataset(self) -> Dataset:
-        """The users that are played, under the name and hash of the data set they are from.
+        """The users that are played, under the name and hash of the data set they are from; read once.
 
         Raises RunDirectoryError.
         """
+        if self._dataset is None:
+            self._dataset = self._read_dataset()
+        return self._dataset
+
+    def _read_dataset(self) -> Dataset:
         data = self.manifest()["data"]
         try:
             found, _ = read_dataset(self.path / DATA, data["name"])
