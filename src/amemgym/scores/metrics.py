@@ -146,11 +146,6 @@ def gains(cells: Sequence[Cell]) -> tuple[list[float], list[float]]:
     return gained, _by_user(bounded, lambda cell: (cell.upper_bound or 0) - cell.random)
 
 
-def rights(cells: Sequence[Cell]) -> tuple[list[float], list[float]]:
-    """For each user, in order, the right answers and all answers: the sums whose ratio is the accuracy."""
-    return _by_user(cells, lambda cell: float(cell.exam.correct)), _by_user(cells, lambda cell: 1.0)
-
-
 @dataclass(frozen=True)
 class _Ratio:
     """The memory score of one user and period."""
