@@ -14,7 +14,7 @@ run: $(VENV)/.installed
 	$(BIN)/amemgym run --data starter --agents $(AGENTS)
 
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest --cov --cov-report=term
+	$(BIN)/python -m pytest -n auto --dist loadfile --cov --cov-report=term
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -71,7 +71,8 @@ def test_an_upper_bound_of_some_users(small: Path) -> None:
     remarks, native = imported(small, "--upper-bound", "bound.json")
     assert remarks == ["bound.json, user Ben-1: missing; no upper bound for this user"]
     assert native["memory_score"]["n"] == 6
-    assert strict_json(Path("run/scores.json"))["finished"] is False
+    assert strict_json(Path("run/scores.json"))["finished"] is True  # nothing more will come
+    assert native["n"] == 12  # the other half has no bound, and is in no memory score
 
 
 def test_another_upper_bound_is_another_import(small: Path) -> None:
