@@ -58,6 +58,11 @@ def notes(scores: Mapping[str, Any]) -> list[str]:
 def remarks(scores: Mapping[str, Any]) -> list[str]:
     """What the numbers stand on: who played, why there are no intervals, and what each agent's leave out."""
     found = []
+    if any(agent["diagnosis"] for agent in scores["agents"].values()):
+        found.append(
+            f"{FAILURES}: shares of all exams that are wrong because a fact was never known, is known no more, or was not"
+            " used; their intervals are in the report"
+        )
     if models_played(scores) != {"offline"}:
         found.append(f"model: {scores['model']}, simulated user: {scores['user_model']}")
     if scores["why_no_interval"]:
