@@ -60,7 +60,7 @@ def remarks(scores: Mapping[str, Any]) -> list[str]:
     found = []
     if any(agent["diagnosis"] for agent in scores["agents"].values()):
         found.append(
-            f"{FAILURES}: shares of all exams that are wrong because a fact was never known, is known no more, or was not"
+            f"{FAILURES}: shares of all exams that are wrong since a fact was never known, is known no more, or was not"
             " used; their intervals are in the report"
         )
     if models_played(scores) != {"offline"}:
