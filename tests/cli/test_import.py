@@ -72,10 +72,10 @@ def test_as_a_process(results: Path, bound: Path, small: Path, tmp_path: Path) -
     lines = ended.out.splitlines()
     assert lines[1].startswith("awi ") and lines[2].startswith("native ") and "offline" not in ended.out
     assert lines[-4:] == [
-        "  awi, user Ann-1: overall 1.000 (n 6), write .000, read .000, utilization .000",
-        "  awi, user Ben-1: overall 1.000 (n 6), write .000, read .000, utilization .000",
-        "  native, user Ann-1: overall .667 (n 6), write .333, read .000, utilization .000",
-        "  native, user Ben-1: overall .667 (n 6), write .333, read .000, utilization .000",
+        "  awi, user Ann-1: overall 1.000 (n 6), write .000, read .000, utilization .000, random .333, upper bound 1.000",
+        "  awi, user Ben-1: overall 1.000 (n 6), write .000, read .000, utilization .000, random .333, upper bound 1.000",
+        "  native, user Ann-1: overall .667 (n 6), write .333, read .000, utilization .000, random .333, upper bound 1.000",
+        "  native, user Ben-1: overall .667 (n 6), write .333, read .000, utilization .000, random .333, upper bound 1.000",
     ]
 
 
@@ -122,8 +122,8 @@ def test_a_reply_is_read_by_our_parser_and_never_guessed(results: Path, small: P
 def test_what_no_probe_explains_is_undiagnosed(results: Path, small: Path) -> None:
     (results / "native" / ANN / "diagnosis_results.json").unlink()
     ended = succeeded(inside("import", results, "--data", small, "--out", "run"))
-    assert "native, user Ann-1: overall .667 (n 6), undiagnosed .333\n" in ended.out
-    assert "native, user Ben-1: overall .667 (n 6), write .333, read .000, utilization .000\n" in ended.out
+    assert "native, user Ann-1: overall .667 (n 6), undiagnosed .333, random .333\n" in ended.out
+    assert "native, user Ben-1: overall .667 (n 6), write .333, read .000, utilization .000, random .333\n" in ended.out
 
 
 def test_a_state_required_twice_is_one_state(tmp_path: Path) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,8 +12,7 @@ from amemgym import api, files
 from amemgym.cli.console import Output
 from amemgym.cli.progress import ProgressBars
 from amemgym.cli.run import show
-from amemgym.evaluate import RunDirectory, RunWatcher
-from amemgym.scores import UserScores, by_user, cells_of
+from amemgym.evaluate import RunWatcher
 
 #: more users than this are not listed one by one
 LISTED_USERS = 10
@@ -42,7 +41,7 @@ def import_command(
     show(report, report=True)
     console = Output()
     if report.scores["data"]["users"] <= LISTED_USERS:
-        for line in _user_lines(RunDirectory(report.directory)):
+        for line in _user_lines(report.scores):
             console.print(f"  {line}", markup=False, highlight=False, soft_wrap=True)
 
 
@@ -61,30 +60,29 @@ class _Remarks(RunWatcher):
             yield f"{len(self._said) - LISTED_REMARKS} more remarks: {directory / 'manifest.json'}, remarks"
 
 
-def _user_lines(directory: RunDirectory) -> Iterator[str]:
+def _user_lines(scores: Mapping[str, Any]) -> Iterator[str]:
     """A line for each agent and user."""
-    dataset = directory.dataset()
-    ids = [scenario.id for scenario in dataset]
-    scenarios = {scenario.id: scenario for scenario in dataset}
-    names = _short(ids)
-    for agent in directory.manifest()["compared"]["agents"]:
-        episodes = [episode.without_texts() for episode in directory.episodes_of(agent["name"])]
-        probed = {episode.user for episode in episodes if episode.probes}
-        for user, scores in by_user(cells_of(episodes, scenarios=scenarios)).items():
-            yield files.printable(f"{agent['name']}, user {names[user]}: {_numbers(scores, user in probed)}")
+    agents: Mapping[str, Mapping[str, Any]] = scores["agents"]
+    names = _short(list(dict.fromkeys(one["user_id"] for agent in agents.values() for one in agent["by_user"])))
+    for agent, told in agents.items():
+        for one in told["by_user"]:
+            yield files.printable(f"{agent}, user {names[one['user_id']]}: {_numbers(one)}")
 
 
-def _short(ids: list[str]) -> list[str]:
+def _short(ids: list[str]) -> dict[str, str]:
     """The beginnings of long ids, unless two are alike."""
     short = [name if len(name) <= 12 else f"{name[:8]}…" for name in ids]
-    return short if len(set(short)) == len(ids) else ids
+    return dict(zip(ids, short if len(set(short)) == len(ids) else ids, strict=True))
 
 
-def _numbers(scores: UserScores, probed: bool) -> str:
-    shares = {**scores.failures, "undiagnosed": scores.undiagnosed}
-    always = ("write", "read", "utilization") if probed else ()
+def _numbers(one: Mapping[str, Any]) -> str:
+    shares = dict(one["diagnosis"] or {}, undiagnosed=one["undiagnosed"] / one["n"])
+    always = ("write", "read", "utilization")
     shown = [f"{name} {_share(share)}" for name, share in shares.items() if share or name in always]
-    return ", ".join([f"overall {_share(scores.overall)} (n {scores.n})", *shown])
+    floor = [f"random {_share(one['random'])}"]
+    if one["upper_bound"] is not None:
+        floor.append(f"upper bound {_share(one['upper_bound'])}")
+    return ", ".join([f"overall {_share(one['overall'])} (n {one['n']})", *shown, *floor])
 
 
 def _share(value: float) -> str:

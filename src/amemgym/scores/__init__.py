@@ -1,6 +1,6 @@
 """Scores: metrics and intervals as pure functions of results, and the summary that scores.json holds."""
 
-from amemgym.scores.by_user import UserScores, by_user
+from amemgym.scores.by_user import by_user
 from amemgym.scores.comparison import Comparison, compare_runs
 from amemgym.scores.diagnosis import Failure, Mistake, diagnose, mistake
 from amemgym.scores.intervals import clipped, difference_interval, ratio_interval, share_interval
@@ -31,7 +31,6 @@ __all__ = [
     "MemoryScore",
     "Mistake",
     "Pair",
-    "UserScores",
     "accuracy",
     "by_period",
     "by_position",

@@ -6,28 +6,36 @@ No interval belongs to them: how users differ is all an interval here knows of.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
-from amemgym.scores.metrics import Cell, accuracy, failure_shares
-
-
-@dataclass(frozen=True)
-class UserScores:
-    """Overall accuracy over n exams, the share of all exams with each failure, and of wrong ones that no probe
-    explains. Accuracy and shares add up to 1."""
-
-    overall: float
-    n: int
-    failures: dict[str, float]
-    undiagnosed: float
+from amemgym.evaluate import EpisodeResult
+from amemgym.scores.metrics import Cell, accuracy, failure_shares, random_accuracy, upper_bound_accuracy
 
 
-def by_user(cells: Sequence[Cell]) -> dict[int, UserScores]:
-    """The scores of each user that has cells, users in order."""
-    found = {}
-    for user in sorted({cell.user for cell in cells}):
-        own = [cell for cell in cells if cell.user == user]
-        unknown = sum(not cell.exam.correct and cell.failure is None for cell in own)
-        shares = {name: share.value or 0.0 for name, share in failure_shares(own).items()}
-        found[user] = UserScores(accuracy(own).value or 0.0, len(own), shares, unknown / len(own))
-    return found
+def by_user(episodes: Sequence[EpisodeResult], cells: Sequence[Cell]) -> list[dict[str, Any]]:
+    """The scores of each user that an agent has counted answers of, users in order.
+
+    Accuracy, random and upper bound over n exams; `diagnosis` as shares of these (None where the user was not
+    probed), and how many wrong answers no probe explains.
+    """
+    ids = {episode.user: episode.user_id for episode in episodes}
+    probed = {episode.user for episode in episodes if episode.probes}
+    return [
+        _scores(user, ids[user], [cell for cell in cells if cell.user == user], user in probed)
+        for user in sorted({cell.user for cell in cells})
+    ]
+
+
+def _scores(user: int, user_id: str, cells: Sequence[Cell], probed: bool) -> dict[str, Any]:
+    bound = upper_bound_accuracy(cells)
+    return {
+        "user": user,
+        "user_id": user_id,
+        "overall": accuracy(cells).value,
+        "n": len(cells),
+        "random": random_accuracy(cells),
+        "upper_bound": bound.value,
+        "upper_bound_n": bound.n,
+        "diagnosis": {name: share.value for name, share in failure_shares(cells).items()} if probed else None,
+        "undiagnosed": sum(not cell.exam.correct and cell.failure is None for cell in cells),
+    }

@@ -8,6 +8,7 @@ from typing import Any
 from amemgym.evaluate import EpisodeResult, UpperBoundResult
 from amemgym.scenario import Dataset, Scenario
 from amemgym.scores.bounds import Bounds, bounds_by_agent, bounds_by_model
+from amemgym.scores.by_user import by_user
 from amemgym.scores.intervals import ONE_USER
 from amemgym.scores.metrics import (
     Cell,
@@ -124,6 +125,7 @@ def _agent(
         "by_trial": [mean.value for mean in by_trial],
         "by_trial_n": [mean.n for mean in by_trial],
         "by_trial_intervals": [_pair(mean.interval) for mean in by_trial],
+        "by_user": by_user(episodes, cells),
         "trial_sd": _trial_sd(episodes, _trials(manifest)),
         **_diagnosis(episodes, cells, scenarios),
         **_cost(episodes, agent),
