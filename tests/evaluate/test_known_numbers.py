@@ -88,3 +88,20 @@ def test_users_of_unequal_length(tmp_path: Path) -> None:
     for agent in ("native", "rag", "awe", "awi"):
         assert report[agent]["n"] == report[agent]["memory_score"]["n"] == 320
         assert report[agent]["overall"] > report.scores["random"]
+
+
+def test_every_answer_is_explained_and_agents_are_paired(tmp_path: Path) -> None:
+    """On the published data, with the offline model: the sum rule for every agent, native against rag by user."""
+    data = shared("data/amemgym-v1.base/data.json")
+    report = amemgym.run(data, "native,rag,frozen,lag-1,oracle", users=3, periods=4, out=tmp_path / "r")
+    for agent in report:
+        scores = report[agent]
+        assert sum(scores["diagnosis"].values()) + scores["overall"] == pytest.approx(1, abs=1e-9)
+        assert sum(scores["errors"].values()) + scores["diagnosis"]["unparsed"] + scores["overall"] == pytest.approx(1)
+        assert (scores["undiagnosed"], scores["n"], scores["diagnosis_n"]) == (0, 120, 120)
+    (pair,) = report.scores["pairs"]
+    assert (pair["a"], pair["b"], pair["n"], pair["users"]) == ("native", "rag", 120, 3)
+    low, high = pair["interval"]
+    assert low < pair["difference"] < high
+    assert pair["difference"] == pytest.approx(report["native"]["overall"] - report["rag"]["overall"])
+    assert pair["memory_score_interval"][0] < pair["memory_score_difference"] < pair["memory_score_interval"][1]
