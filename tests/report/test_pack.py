@@ -7,7 +7,8 @@ import re
 import pytest
 from hypothesis import given
 
-from amemgym.report.pack import TextPool, pack, unpack
+from amemgym.report.pack import TextPool, pack
+from tests.report.inverse import unpack
 from tests.scenario.build import JSON_VALUES
 
 

@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 from amemgym import api, secrets
 from amemgym.errors import UsageError
 from amemgym.evaluate import EpisodeResult, ExamResult, ProbeResult, RunDirectory
-from amemgym.report.rows import COLUMNS, Row, episode_rows, guarded, rows, unguarded, write_csv, write_parquet
+from amemgym.report.rows import COLUMNS, Row, episode_rows, guarded, rows, write_csv, write_parquet
 from amemgym.scenario import Scenario
+from tests.report.inverse import unguarded
 from tests.scenario.build import small_user
 
 SCENARIO = Scenario.model_validate(small_user())

@@ -11,9 +11,9 @@ import amemgym
 from amemgym.errors import UsageError
 from amemgym.evaluate import EpisodeResult, RunDirectory
 from amemgym.report import trace
-from amemgym.report.pack import unpack
 from amemgym.report.trace import packed_traces
 from amemgym.scores.diagnosis import diagnose, mistake
+from tests.report.inverse import unpack
 
 
 @pytest.fixture(scope="module")

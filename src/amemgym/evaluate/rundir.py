@@ -8,6 +8,7 @@
       episodes/AGENT/USER-tTRIAL.json  a finished episode: exams, conversation, what memory held, counts
       upper-bound/MODEL/USER.json      a finished user's upper bound
       scores.json                      the scores of what is finished, from the files above
+      report.html, results.csv, …      what `report` and `compare` write: made from the files above, read by nothing
       .lock                            held while a process runs here
 
 AGENT, USER and MODEL are names made safe, with a short hash. All but the journals are written whole or not at all, so

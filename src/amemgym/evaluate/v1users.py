@@ -161,9 +161,6 @@ class UpperBounds:
         self.sha256 = files.sha256(raw)
         self._users = {user: rows for user, rows in zip(order, results, strict=True) if isinstance(user, str)}
 
-    def has_any(self, dataset: Dataset) -> bool:
-        return any(scenario.id in self._users for scenario in dataset)
-
     def strangers(self, dataset: Dataset) -> list[str]:
         known = {scenario.id for scenario in dataset}
         return [user for user in self._users if user not in known]

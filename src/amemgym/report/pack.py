@@ -43,8 +43,3 @@ def pack(value: Any) -> str:
     # half a character (of a broken emoji) cannot be written, and is shown as unreadable
     raw = text.encode("utf-8", "replace")
     return base64.b64encode(gzip.compress(raw, compresslevel=9, mtime=0)).decode("ascii")
-
-
-def unpack(packed: str) -> Any:
-    """What was packed."""
-    return json.loads(gzip.decompress(base64.b64decode(packed)))

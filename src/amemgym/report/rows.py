@@ -55,7 +55,7 @@ COLUMNS: dict[str, type] = {
     "dropped": int,
     "items": int,
 }
-#: what a spreadsheet takes for a formula, also behind apostrophes, so that `unguarded` can tell which one was put there
+#: what a spreadsheet takes for a formula, also behind apostrophes, so that it can be told which one was put there
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 #: rows that are written to Parquet as one group
 GROUP = 20_000
@@ -165,11 +165,6 @@ def _cell(value: Value) -> str:
 def guarded(text: str) -> str:
     """The text as no spreadsheet takes it for a formula."""
     return f"'{text}" if _FORMULA.match(text) else text
-
-
-def unguarded(text: str) -> str:
-    """What `guarded` was given."""
-    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
 
 
 def write_parquet(path: Path, found: Iterator[Row]) -> None:
