@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from amemgym.tasks.parse import Choice, Status, parse_choice, parse_object, parse_text, strip_reasoning
+from amemgym.tasks.choice import Choice, parse_choice
+from amemgym.tasks.parse import Status, parse_object, parse_text, strip_reasoning
 
 CASES = Path(__file__).resolve().parents[3] / "shared" / "cases" / "choice_replies.jsonl"
 OPTIONS = (

@@ -6,7 +6,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amemgym.tasks.parse import Choice, Status, parse_choice, parse_object, parse_text
+from amemgym.tasks.choice import Choice, parse_choice
+from amemgym.tasks.parse import Status, parse_object, parse_text
 
 OPTIONS = (
     "Plan a small indoor dinner.",

@@ -78,13 +78,20 @@ class UserProfile(V1Model):
 
 
 class Session(V1Model):
-    """One conversation: its time, its fixed opening utterance, and the states that utterance exposes."""
+    """One conversation: its time, its fixed opening utterance, and the states that utterance exposes.
+
+    Beyond v1, where data was made with difficulties: `kind` says what the session is for (`update`, `distractor`,
+    `other`, `mistake`), `retracted_states` what its utterance tells of the user that is not so and that a later session
+    of the same period tells otherwise.
+    """
 
     query: str
     session_time: TimeText
     event: str | None = None
     exposed_states: dict[str, str] = {}
     messages: list[Any] = []
+    kind: str | None = None
+    retracted_states: dict[str, str] = {}
 
     @property
     def time(self) -> datetime:

@@ -196,6 +196,14 @@ def _exposure_faults(period: Period, place: str) -> Iterator[_Finding]:
                 yield where, f"exposes '{name}' as '{value}', but its state is '{period.state[name]}'"
             elif name not in period.updates:
                 yield where, f"exposes '{name}', which no update of this period changes"
+        for name, value in session.retracted_states.items():
+            if value == period.state.get(name):
+                yield f"{place}, session {index}", f"takes back '{name}' as '{value}', but that is its state"
+            elif not any(name in later.exposed_states for later in period.sessions[index + 1 :]):
+                yield (
+                    f"{place}, session {index}",
+                    f"tells '{name}' wrongly, and no later session of the period mends it",
+                )
     for name in period.updates:
         if name not in exposed:
             yield place, f"no session exposes the update of '{name}' to '{period.updates[name].new}'"

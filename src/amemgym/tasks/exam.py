@@ -10,8 +10,9 @@ from typing import ClassVar
 
 from amemgym.messages import TIME_FORMAT, Message
 from amemgym.tasks.base import Context, Task
+from amemgym.tasks.choice import Choice, parse_choice
 from amemgym.tasks.conversation import assistant_messages
-from amemgym.tasks.parse import Choice, Parsed, parse_choice, parse_values
+from amemgym.tasks.parse import Parsed, parse_values
 from amemgym.tasks.prompts import Prompts
 
 #: for each option in the order shown, the values of the variables it is right for; never which one is gold

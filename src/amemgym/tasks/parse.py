@@ -28,14 +28,6 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True)
-class Choice:
-    """The option that a reply names, counted from 1."""
-
-    option: int | None
-    status: Status
-
-
-@dataclass(frozen=True)
 class Parsed(Generic[T]):
     """A value read from a reply."""
 
@@ -63,7 +55,7 @@ def strip_reasoning(text: str) -> str:
     return " ".join(filter(None, kept))  # a space, or 1<think>…</think>2 would become 12
 
 
-def _visible(reply: str | None) -> str:
+def visible(reply: str | None) -> str:
     """The reply itself: no reasoning, no surrounding whitespace, no fence around the whole of it."""
     text = strip_reasoning(reply or "").strip()
     fenced = _FENCED.fullmatch(text)
@@ -72,7 +64,7 @@ def _visible(reply: str | None) -> str:
 
 def parse_text(reply: str | None) -> Parsed[str]:
     """A free-text reply."""
-    return Parsed(text, Status.OK) if (text := _visible(reply)) else Parsed(None, Status.EMPTY)
+    return Parsed(text, Status.OK) if (text := visible(reply)) else Parsed(None, Status.EMPTY)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -108,7 +100,7 @@ def _mend(token: str) -> str:
     return "" if token[0] in ",/" else _TURNED.get(token, token)
 
 
-def _scan(text: str) -> tuple[list[_Found], str]:
+def scan(text: str) -> tuple[list[_Found], str]:
     """The outermost objects in order, the last of them perhaps without an end, and the text outside them."""
     items = _decode(_STRICT, text) if text.startswith("[") else None
     if isinstance(items, list) and sum(isinstance(item, dict) for item in items) > 1:
@@ -134,9 +126,9 @@ def _scan(text: str) -> tuple[list[_Found], str]:
 
 def parse_object(reply: str | None) -> Parsed[dict[str, Any]]:
     """The last JSON object of the reply; invalid if that one is cut off or beyond mending."""
-    if not (text := _visible(reply)):
+    if not (text := visible(reply)):
         return Parsed(None, Status.EMPTY)
-    found, _ = _scan(text)
+    found, _ = scan(text)
     value, mended, _ = found[-1] if found else (None, False, "")
     if value is None:
         return Parsed(None, Status.INVALID)
@@ -155,9 +147,9 @@ def parse_values(reply: str | None, variables: Mapping[str, Sequence[str]]) -> P
     words, no more: a value's place in the list, a part of it or another word is not taken for it. Of several answers
     the last counts.
     """
-    if not (text := _visible(reply)):
+    if not (text := visible(reply)):
         return Parsed(None, Status.EMPTY)
-    found, outside = _scan(text)
+    found, outside = scan(text)
     answers: list[tuple[dict[str, Any], bool]] = []  # what each answer gives, and whether it is as asked for
     for value, mended, source in found:
         fields = _unwrapped(value or {}, variables)
@@ -179,6 +171,30 @@ def parse_values(reply: str | None, variables: Mapping[str, Sequence[str]]) -> P
         as_asked = as_asked and isinstance(fields.get(name), str) and fields[name] in known
     if all(value is None for value in values.values()):
         return Parsed(None, Status.INVALID)
+    return Parsed(values, Status.OK if as_asked else Status.REPAIRED)
+
+
+def parse_revealed(reply: str | None, variables: Mapping[str, Sequence[str]], key: str) -> Parsed[dict[str, str]]:
+    """The variables that a reply lists under `key` with one of their values each; the others are not in the result.
+
+    An empty list is an answer. A name that is no variable or a value that is none of its own makes the whole invalid:
+    left out, it would be taken for silence.
+    """
+    parsed = parse_object(reply)
+    if parsed.value is None:
+        return Parsed(None, parsed.status)
+    listed = parsed.value.get(key)
+    if not isinstance(listed, dict):
+        return Parsed(None, Status.INVALID)
+    values: dict[str, str] = {}
+    as_asked = parsed.status is Status.OK
+    for name, said in listed.items():
+        near = [known for known in variables if known == name] or [v for v in variables if _alike(v) == _alike(name)]
+        value = _value(said, variables[near[0]]) if len(near) == 1 else None
+        if value is None or near[0] in values:
+            return Parsed(None, Status.INVALID)
+        values[near[0]] = value
+        as_asked = as_asked and near[0] == name and value == said
     return Parsed(values, Status.OK if as_asked else Status.REPAIRED)
 
 
@@ -221,158 +237,3 @@ def _unwrapped(value: dict[str, Any], variables: Mapping[str, Sequence[str]], de
     if isinstance(inner, dict) and not any(_field(value, name, variables) for name in variables):
         return _unwrapped(inner, variables, depth + 1)
     return value
-
-
-_INVALID = Choice(None, Status.INVALID)
-_KEYS = ("answer", "final answer", "choice", "selection", "selected", "selected option", "option", "response")
-_ANSWER_KEY = re.compile(r"""["'“]answer["'”]\s*:""", re.I)
-_ANSWER_PAIR = re.compile(_ANSWER_KEY.pattern + r"\s*([0-9]{1,9})\s*[,}]", re.I)
-
-
-def parse_choice(reply: str | None, options: Sequence[str]) -> Choice:
-    """The option that a reply to a multiple-choice question names; of several JSON answers the last."""
-    if not (text := _visible(reply)):
-        return Choice(None, Status.EMPTY)
-    found, outside = _scan(text)
-    answers: list[Choice | None] = []  # None: unreadable, so no other answer unless it comes last
-    for value, mended, source in found:
-        choice = _from_broken(source, options) if value is None else _from_object(value, options)
-        if choice is not None or (value is None and _ANSWER_KEY.search(source)):
-            answers.append(_mended(choice) if choice and mended else choice)
-    if not answers:
-        return _from_prose(outside, options)
-    last = answers[-1] or _INVALID
-    return _mended(last) if len({answer.option for answer in answers if answer}) > 1 else last
-
-
-def _verdict(named: set[int], options: Sequence[str]) -> Choice:
-    """One named option is the choice, though not in the asked-for form."""
-    if len(named) == 1 and 1 <= min(named) <= len(options):
-        return Choice(min(named), Status.REPAIRED)
-    return Choice(None, Status.AMBIGUOUS) if len(named) > 1 else _INVALID
-
-
-def _mended(choice: Choice) -> Choice:
-    return choice if choice.option is None else Choice(choice.option, Status.REPAIRED)
-
-
-def _from_broken(source: str, options: Sequence[str]) -> Choice | None:
-    """The answer of a flat object that is cut off after it, or unreadable for another field."""
-    pairs: list[str] = _ANSWER_PAIR.findall(source)
-    whole = len(pairs) == len(_ANSWER_KEY.findall(source)) > 0 and "{" not in source[1:]
-    return _verdict({int(pair) for pair in pairs}, options) if whole else None
-
-
-def _from_object(value: dict[str, Any], options: Sequence[str], depth: int = 0) -> Choice | None:
-    """The option that an object names, or None if it has no answer key; the asked-for key comes first."""
-    names = {key: re.sub(r"[\W_]+", " ", key).strip().casefold() for key in value}
-    keys = [key for key in value if names[key] in _KEYS]
-    if not keys:
-        inner = next(iter(value.values()), None) if len(value) == 1 and depth < 3 else None
-        wrapped = _from_object(inner, options, depth + 1) if isinstance(inner, dict) else None
-        return wrapped and _mended(wrapped)
-    keys.sort(key=lambda key: (key != "answer", _KEYS.index(names[key])))
-    first, *others = (_from_value(value[key], options, depth) for key in keys)
-    if first.option is not None and {other.option for other in others} - {None, first.option}:
-        return Choice(None, Status.AMBIGUOUS)
-    return first if keys[0] == "answer" else _mended(first)
-
-
-def _from_value(value: Any, options: Sequence[str], depth: int = 0) -> Choice:
-    """The option that the value of an answer key names."""
-    if isinstance(value, str):
-        return _from_prose(value, options)
-    if isinstance(value, dict) and depth < 3:
-        return _mended(_from_object(value, options, depth + 1) or _INVALID)
-    if isinstance(value, list) and len(value) <= len(options) and depth < 3:
-        # What names no option counts as 0, so that [3, null] is no choice of 3.
-        return _verdict({_from_value(item, options, depth=3).option or 0 for item in value}, options)
-    if type(value) not in (int, float) or value not in range(1, len(options) + 1):
-        return _INVALID
-    return Choice(int(value), Status.OK if isinstance(value, int) else Status.REPAIRED)
-
-
-# Prose is read in lower case, without emphasis marks, its quotes and dashes made plain.
-_SIGNS = str.maketrans("‘’“”«»–—−", '\'\'""""---', "*`_#\u200b\ufeff\ufe0f\u20e3")
-_EDGE = " \n\"'.,;:!()[]{}<>"
-_MARK = r"[\"'(\[{<]{0,3}"
-_NOUN = r"(?:(?:option|answer|choice|number)s?)"
-_NUM = r"(?:\d{1,9}(?:\.0)?|[a-z])(?!\w|'\w|[.:]\d| ?%)"
-_JOIN = r"(?: ?(?:[,/&|+-]|\bor\b|\band\b|\bto\b)){1,2}"
-_MORE = rf"(?:{_JOIN} ?(?:{_NOUN} )?(?:\d{{1,9}}|[a-z](?= ?(?:$|[.,;)\]!\n])))(?!\w))*+"
-_STOP = r"(?= ?(?:$|[\n.,;:!)\]}\"'(]|- |because\b|since\b|in my\b))"
-_WHOLE = re.compile(
-    rf"(?:- )?{_MARK}(?:(?:my|the|final|either|both) ){{0,2}}(?:{_NOUN}\"? ?:? ?){{0,2}}{_MARK}"
-    rf"(?P<named>{_NUM}{_MORE})[\"')\]}}>.,:;! ]*(?:because\b.*)?"
-)
-_LABELLED = re.compile(rf"(?:- )?(?:{_NOUN} )?{_MARK}(?P<named>{_NUM})[ \"')\].,:;=(-]*(?P<rest>.*)")
-_CUE = re.compile(
-    r"\b(?:answer|choice|option|selection|pick|response)(?: ?[:=]| is\b:?| would be\b| should be\b)"
-    r"|\b(?:choose|pick|select|recommend|suggest|go(?:ing)? with|opt for)\b"
-    r"|(?=\boption \w{1,9} is (?:the )?(?:best|right|correct)\b(?![^.\n]{0,80} (?:if|unless) ))"
-)
-_CLAIM = re.compile(
-    rf"[ \n]?(?:the )?(?P<noun>{_NOUN} )?{_MARK}(?P<named>{_NUM}{_MORE})"
-    rf"(?(noun)(?! ?(?:\?|(?:or|if|unless)\b))|{_STOP})"
-)
-# What turns a claim round: a condition before it in its sentence, a negation before it in its clause.
-_DOUBT = re.compile(
-    r"\b(?:if|unless|whether)\b|(?:n't|\b(?:not|never|no|cannot|avoid|neither|nor|rather than|instead of"
-    r"|against|could|might|may|wrong|worst|least|incorrect|other|another|previous|second|example)\b)[^,;]*$"
-)
-
-
-@lru_cache(maxsize=64)  # the same options come again and again
-def _plain(text: str) -> str:
-    # Character by character: a long run of combining marks takes the whole-text form quadratic time.
-    text = "".join(unicodedata.normalize("NFKC", sign) for sign in text.translate(_SIGNS)).casefold()
-    text = re.sub(r"<(?:answer|choice|option)>\s*|\\boxed\{", "\nanswer: ", text)
-    lines = re.split(r"\n|</\w+>|<\|\w+\|>", text)
-    return "\n".join(filter(None, (" ".join(line.split()) for line in lines)))
-
-
-def _numbers(match: re.Match[str] | None) -> set[int]:
-    tokens = re.findall(r"\b(?:\d+|[a-z])\b(?<!\.0)", match["named"]) if match else []
-    return {int(token) if token[0].isdigit() else ord(token) - 96 for token in tokens}
-
-
-def _named(phrase: str, keys: list[str]) -> set[int]:
-    """The options that all of a phrase names: by numbers, a text, or a number with its text or part of it."""
-    texts = {number for number, key in enumerate(keys, 1) if key and key == phrase.strip(_EDGE)}
-    numbers = _numbers(_WHOLE.fullmatch(phrase))
-    if texts or numbers:
-        return texts | {number for number in numbers if not texts or number <= len(keys)}
-    label = _LABELLED.fullmatch(phrase)
-    rest = label["rest"].strip(_EDGE) if label else ""
-    texts = _begun(rest, keys) or {n for n, key in enumerate(keys, 1) if rest[3:] and key.startswith(rest)}
-    return _numbers(label) | texts if texts else set()
-
-
-def _begun(phrase: str, keys: list[str]) -> set[int]:
-    """The options whose texts begin the phrase, the longest of those alike, or follow in it."""
-    begun = [key for key in keys if key and phrase.startswith(key) and re.match(_STOP, phrase[len(key) :])]
-    best = max(begun, key=len, default="")
-    rest = phrase[len(best) :] if best else ""
-    return {number for number, key in enumerate(keys, 1) if key and (key == best or key in rest)}
-
-
-def _doubted(text: str, at: int) -> bool:
-    return _DOUBT.search(re.split(r"[.!?]|(?<!:)\n", text[max(0, at - 150) : at])[-1]) is not None
-
-
-def _from_prose(text: str, options: Sequence[str]) -> Choice:
-    """The option that a text names as a whole, else that it claims or has on its first or last line."""
-    plain = _plain(text)
-    keys = [" ".join(_plain(option).split()).strip(_EDGE) for option in options]
-    if named := _named(plain.replace("\n", " "), keys):
-        return _verdict(named, options)
-    for cue in _CUE.finditer(plain):
-        if not _doubted(plain, cue.start()):
-            said = plain[cue.end() : cue.end() + sum(map(len, keys)) + 20].lstrip(_EDGE).partition("\n")[0]
-            named |= _numbers(_CLAIM.match(plain, cue.end())) | _begun(said, keys)
-    if named and len(set(re.findall(r"(?:^|(?<!option)[ \n(])([12])[.)] ", plain))) > 1:
-        return Choice(None, Status.AMBIGUOUS)  # "Answer: 1. …" may begin a list
-    lines = plain.split("\n")
-    last = set() if _doubted(plain, len(plain) - len(lines[-1])) else _named(lines[-1], keys)
-    ends = _named(lines[0], keys) | last
-    return _verdict(named.union(*(_named(line, keys) for line in lines if ends)), options)

@@ -36,9 +36,7 @@ LENGTH_RATIO = 1.25
 ONE_LINE = r"^[^\n\r]*$"
 Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, pattern=ONE_LINE)]
 Id = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]*(_[a-z0-9]+)*$")]
-ValueName = Annotated[
-    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=60, pattern=ONE_LINE)
-]
+ValueName = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=60, pattern=ONE_LINE)]
 
 M = TypeVar("M", bound=BaseModel)
 

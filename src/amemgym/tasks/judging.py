@@ -1,0 +1,74 @@
+"""The judge's tasks: what a message gives away of the user's state, and which state an answer was written for.
+
+The judge is not told what was intended; a data set is sound where it finds the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from amemgym.messages import Message
+from amemgym.tasks.base import Task
+from amemgym.tasks.memorising import transcript
+from amemgym.tasks.parse import Parsed, parse_revealed, parse_values
+from amemgym.tasks.prompts import Prompts
+
+
+@dataclass(frozen=True)
+class RevealedStates(Task[dict[str, str]]):
+    """Which variables' current values a user's message tells, and which values; variables it is silent on are left out.
+
+    `before` is the conversation so far, which is there to be understood and not judged.
+    """
+
+    name: ClassVar[str] = "revealed_states"
+    wants_json: ClassVar[bool] = True
+    message: str
+    variables: Mapping[str, tuple[str, ...]]
+    before: tuple[Message, ...] = ()
+
+    def messages(self, prompts: Prompts) -> list[Message]:
+        text = prompts.fill(
+            "revealed_states",
+            variables=_listed(self.variables),
+            before=transcript(self.before) or "-",
+            message=self.message,
+        )
+        return [Message("user", text)]
+
+    def parse(self, reply: str | None) -> Parsed[dict[str, str]]:
+        return parse_revealed(reply, self.variables, "revealed")
+
+
+@dataclass(frozen=True)
+class RecoverVariant(Task[dict[str, str | None]]):
+    """The value of each variable that an answer to an advice question was written for."""
+
+    name: ClassVar[str] = "recover_variant"
+    wants_json: ClassVar[bool] = True
+    question: str
+    answer: str
+    variables: Mapping[str, tuple[str, ...]]
+
+    def messages(self, prompts: Prompts) -> list[Message]:
+        form = ", ".join(f"{json.dumps(name, ensure_ascii=False)}: <value>" for name in self.variables)
+        text = prompts.fill(
+            "recover_variant",
+            question=self.question,
+            answer=self.answer,
+            variables=_listed(self.variables),
+            form="{" + form + "}",
+        )
+        return [Message("user", text)]
+
+    def parse(self, reply: str | None) -> Parsed[dict[str, str | None]]:
+        return parse_values(reply, self.variables)
+
+
+def _listed(variables: Mapping[str, tuple[str, ...]]) -> str:
+    """One line a variable: its name and its values, each as JSON text."""
+    quoted = {n: ", ".join(json.dumps(v, ensure_ascii=False) for v in values) for n, values in variables.items()}
+    return "\n".join(f"- {name}: {values}" for name, values in quoted.items())
