@@ -22,7 +22,8 @@ from typing import NamedTuple
 import numpy as np
 
 from amemgym.llm.offline.reader import F64, FLOOR, Embed, Ints
-from amemgym.llm.offline.words import NOWHERE, STOP, literal, numbers_in, range_of, stem, value_words, words_of
+from amemgym.llm.offline.values import NOWHERE, literal, numbers_in, range_of, value_words
+from amemgym.llm.words import STOP, stem, words_of
 
 Variables = Mapping[str, Sequence[str]]
 
@@ -121,16 +122,12 @@ class Judge:
         numbers = numbers_in(words_of(whole))
         hits = np.array([any(low <= n <= high for n in numbers) for low, high in schema.spans], dtype=np.float64)
         hits /= np.maximum(np.bincount(owner, hits)[owner], 1.0)
-        leads = [
-            values - (np.bincount(owner, values) / np.bincount(owner))[owner]
-            for values in (schema.wholes @ rows[0], hits)
-        ]
-        of_values = SHARE * share + AMOUNT * amount + WHOLE * leads[0] + NUMBER * leads[1]
+        leads = WHOLE * _lead(schema.wholes @ rows[0], owner) + NUMBER * _lead(hits, owner)
+        of_values = SHARE * share + AMOUNT * amount + leads
         about_best, about_mean = _against((schema.about @ rows.T).max(1), USUAL_ABOUT)
         named_best, named_mean = _against(schema.in_names @ met, USUAL_NAMED)
-        of_variables = (
-            ABOUT_BEST * about_best + ABOUT_MEAN * about_mean + NAMED_BEST * named_best + NAMED_MEAN * named_mean
-        )
+        of_variables = ABOUT_BEST * about_best + ABOUT_MEAN * about_mean
+        of_variables += NAMED_BEST * named_best + NAMED_MEAN * named_mean
         return of_values, of_variables - SILENCE
 
     def _met(self, text: str, schema: _Schema) -> F64:
@@ -201,6 +198,12 @@ def own_sentences(message: str) -> list[str]:
         if kept := _GONE.sub(" ", sentence).strip():
             found.append(kept)
     return found
+
+
+def _lead(fits: F64, owner: Ints) -> F64:
+    """How much more than the mean of its variable's values each value fits."""
+    lead: F64 = fits - (np.bincount(owner, fits) / np.bincount(owner))[owner]
+    return lead
 
 
 def _against(fits: F64, usual: tuple[float, float]) -> tuple[F64, F64]:

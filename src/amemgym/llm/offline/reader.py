@@ -25,7 +25,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from amemgym.llm.offline.words import NOWHERE, STOP, literal, numbers_in, range_of, stem, value_words, words_of
+from amemgym.llm.offline.values import NOWHERE, literal, numbers_in, range_of, value_words
+from amemgym.llm.words import STOP, stem, words_of
 
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]

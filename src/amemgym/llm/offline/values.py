@@ -1,8 +1,4 @@
-"""The words of a text, and what the names of values say by theirs: stems, numbers and ranges, weights.
-
-Function words count little, and so do words that several values of a variable share. Scripts without blanks are cut
-into their signs.
-"""
+"""What the names of values say by their words: numbers and ranges, weights, and how they stand in a record."""
 
 from __future__ import annotations
 
@@ -13,38 +9,15 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from amemgym.llm.words import STOP, stem, words_of
+
 F64 = NDArray[np.float64]
 
-STOP = frozenset(
-    re.findall(
-        r"\w+",
-        """
-    a an the and or but if of to in on at for from with by as is are was were be been being am do does did doing
-    have has had having i me my mine we us our ours you your yours he him his she her hers it its they them their
-    theirs this that these those there here what which who whom whose when where why how can could would should will
-    shall may might must nor so than too very just also some any each other such own same s t d ll m re ve don now
-    about into again further then once above below between through because until while""",
-    )
-)
-_CJK = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-_WORD = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+")
-_SUFFIX = re.compile(r"(?<=\w{3})(?:ings?|ies|ied|ers?|est|e[ds]?|ly|s|y)$")
 NOWHERE = (0.5, 0.5)  # the range of a value without numbers
 _COUNTED = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 _NUMBERS = {w: i for i, w in enumerate(_COUNTED, 1)} | {"dozen": 12, "fifteen": 15, "twenty": 20, "thirty": 30}
 _AT_MOST = re.compile(r"\b(?:under|less|up to|below|within|max|fewer|until)|<")
 _AT_LEAST = re.compile(r"\b(?:plus|over|more|above|min|at least)\b|[+>]")
-
-
-@lru_cache(maxsize=65536)
-def stem(word: str) -> str:
-    """The word without an English ending."""
-    return _SUFFIX.sub("", word)
-
-
-def words_of(text: str) -> list[str]:
-    """The words in order, in lower case; what joins the words of a name (`small_3_5`) parts them."""
-    return [w[:40] for w in _WORD.findall(text.lower())]
 
 
 def numbers_in(words: Sequence[str]) -> list[int]:
