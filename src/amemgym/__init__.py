@@ -17,6 +17,7 @@ from amemgym.version import __version__
 
 if TYPE_CHECKING:
     from amemgym.api import RunReport, compare, import_run, resume, run, score, write_report
+    from amemgym.auditing import AuditReport, audit, sample_labels
     from amemgym.env import Environment, Episode
     from amemgym.generate import load_dataset
     from amemgym.memory import Item, Memory
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from amemgym.scenario import Dataset, Scenario, save_dataset
 
 _WHERE = {
+    "AuditReport": "auditing",
     "Dataset": "scenario",
     "Environment": "env",
     "Episode": "env",
@@ -32,17 +34,20 @@ _WHERE = {
     "Message": "messages",
     "RunReport": "api",
     "Scenario": "scenario",
+    "audit": "auditing",
     "import_run": "api",
     "compare": "api",
     "load_dataset": "generate",
     "resume": "api",
     "run": "api",
+    "sample_labels": "auditing",
     "save_dataset": "scenario",
     "score": "api",
     "write_report": "api",
 }
 
 __all__ = [
+    "AuditReport",
     "Dataset",
     "Environment",
     "Episode",
@@ -52,11 +57,13 @@ __all__ = [
     "RunReport",
     "Scenario",
     "__version__",
+    "audit",
     "compare",
     "import_run",
     "load_dataset",
     "resume",
     "run",
+    "sample_labels",
     "save_dataset",
     "score",
     "write_report",

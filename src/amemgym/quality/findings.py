@@ -77,15 +77,12 @@ class Judged:
 
     @property
     def outcome(self) -> Literal["ok", "faulty", "unreadable", "error"]:
-        """An answer of which the judge cannot tell every value, and finds none wrong, is unreadable too."""
+        """What the judge's reply comes to."""
         if self.verdict.error is not None:
             return "error"
-        if self.findings:
-            return "faulty"
-        found = self.verdict.found
-        if found is None or (self.item.quality == "answers" and None in found.values()):
+        if not _is_whole(self.verdict):
             return "unreadable"
-        return "ok"
+        return "faulty" if self.findings else "ok"
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -95,10 +92,16 @@ class Judged:
 
 def judged(item: Item, verdict: Verdict) -> Judged:
     """What is wrong with a text."""
-    if verdict.found is None:
+    if verdict.found is None or not _is_whole(verdict):
         return Judged(item, verdict, ())
     faults = _answer_faults if item.quality == "answers" else _turn_faults
     return Judged(item, verdict, tuple(_finding(item, *fault) for fault in faults(item, verdict.found)))
+
+
+def _is_whole(verdict: Verdict) -> bool:
+    """Whether a reply was read, and gives every value it was asked for: were an answer's other values counted without
+    those that a judge cannot tell, answers with a fault would count more often than those without."""
+    return verdict.found is not None and None not in verdict.found.values()
 
 
 def _turn_faults(item: Item, found: Mapping[str, str | None]) -> Iterator[tuple[Kind, str, str | None]]:

@@ -8,7 +8,7 @@ ed., chapter 5):
   number of categories.
 Unlike Cohen's kappa it stays meaningful where almost every subject is of one category, as faults are rare.
 
-The interval is a jackknife's that leaves out one user at a time (one subject, where there is one user), with Student's t.
+The interval is a jackknife's that leaves out one user at a time (one subject, where there is one user), by Student's t.
 """
 
 from __future__ import annotations
