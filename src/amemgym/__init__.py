@@ -17,6 +17,7 @@ from amemgym.version import __version__
 
 if TYPE_CHECKING:
     from amemgym.api import RunReport, compare, import_run, resume, run, score, write_report
+    from amemgym.datasets import card, write_card
     from amemgym.env import Environment, Episode
     from amemgym.memory import Item, Memory
     from amemgym.messages import Message
@@ -31,13 +32,15 @@ _WHERE = {
     "Message": "messages",
     "RunReport": "api",
     "Scenario": "scenario",
-    "import_run": "api",
+    "card": "datasets",
     "compare": "api",
+    "import_run": "api",
     "load_dataset": "scenario",
     "resume": "api",
     "run": "api",
     "save_dataset": "scenario",
     "score": "api",
+    "write_card": "datasets",
     "write_report": "api",
 }
 
@@ -51,6 +54,7 @@ __all__ = [
     "RunReport",
     "Scenario",
     "__version__",
+    "card",
     "compare",
     "import_run",
     "load_dataset",
@@ -58,6 +62,7 @@ __all__ = [
     "run",
     "save_dataset",
     "score",
+    "write_card",
     "write_report",
 ]
 

@@ -129,7 +129,7 @@ def run_spec(
     embedder_identity(spec.embedder)
     rules = find_rules(spec.protocol, spec.rounds_initial, spec.rounds_later)
     agents = _agents(spec, watcher, classes or {})
-    _check_addresses(spec, [model, user_model, *(agent.model for agent in agents if agent.model)])
+    check_addresses(spec, [model, user_model, *(agent.model for agent in agents if agent.model)])
     dataset = _dataset(spec).limited(spec.users, spec.periods)
     recorded = read_recorded(Path(spec.off_policy), spec.off_policy_agent, dataset) if spec.off_policy else None
     manifest = make_manifest(spec, dataset, agents, model, user_model, rules, recorded)
@@ -138,7 +138,7 @@ def run_spec(
         manifest = directory.claim(manifest, resuming)
         directory.write_data(dataset)
         run = Run(spec, dataset, agents, model, user_model, rules, directory, watcher, recorded)
-        outcome = _wait_for(run.play)
+        outcome = wait_for(run.play)
         report = _report(manifest, outcome, directory, dataset)
         if isinstance(outcome.stopped, AMemGymError) and not isinstance(outcome.stopped, UsageError):
             outcome.stopped.args = (continue_with(str(outcome.stopped), directory.path),)
@@ -265,7 +265,7 @@ def _agents(spec: RunSpec, watcher: RunWatcher, classes: dict[str, type[Memory]]
     return agents
 
 
-def _check_addresses(spec: RunSpec, models: Sequence[ModelSettings]) -> None:
+def check_addresses(spec: RunSpec, models: Sequence[ModelSettings]) -> None:
     """Raises UsageError where an address is given that nothing would ask."""
     if all(settings.model == "offline" for settings in models):
         for flag, url in (("--base-url", spec.base_url), ("--user-base-url", spec.user_base_url)):
@@ -295,7 +295,7 @@ def _report(manifest: dict[str, Any], outcome: RunOutcome, directory: RunDirecto
     return RunReport(scores, directory.path, tuple(outcome.failures), seconds)
 
 
-def _wait_for(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+def wait_for(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Run a coroutine to its end, also where the caller is inside an event loop (a notebook)."""
     try:
         asyncio.get_running_loop()

@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 
 from amemgym import files
+from amemgym.cli.card import card_command
 from amemgym.cli.compare import compare_command
 from amemgym.cli.import_ import import_command
 from amemgym.cli.listing import list_command
@@ -43,6 +44,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "compare": compare_command,
     "import": import_command,
     "validate": validate_command,
+    "card": card_command,
     "list": list_command,
 }
 for _name, _command in COMMANDS.items():

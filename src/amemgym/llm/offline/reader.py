@@ -26,6 +26,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from amemgym.llm.words import STOP, stem, words_of
+
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -45,20 +47,6 @@ CAUTION = 1e-4  # added to a belief before its log
 UNIT, UNITS, ROOM = 1000, 4000, 80_000_000  # characters of a unit, units of a memory (the latest), bytes of cache
 MEMORIES = 24  # sets of lines kept ready; the exams of several episodes come in turn
 
-_STOP = frozenset(
-    re.findall(
-        r"\w+",
-        """
-    a an the and or but if of to in on at for from with by as is are was were be been being am do does did doing
-    have has had having i me my mine we us our ours you your yours he him his she her hers it its they them their
-    theirs this that these those there here what which who whom whose when where why how can could would should will
-    shall may might must nor so than too very just also some any each other such own same s t d ll m re ve don now
-    about into again further then once above below between through because until while""",
-    )
-)
-_CJK = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-_WORD = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+")
-_SUFFIX = re.compile(r"(?<=\w{3})(?:ings?|ies|ied|ers?|est|e[ds]?|ly|s|y)$")
 _TIME = re.compile(r"\[Current Time:[^\]\n]{0,80}\]", re.IGNORECASE)
 _DATE = r"[\[(][^\])\n]{0,30}\d{4}-\d\d[^\])\n]{0,40}[\])]:?\s*"
 _LEAD = re.compile(rf"\s*(?:[-*•]\s+)?(?:{_DATE})?(?:(?:user|assistant)\s*:)?", re.IGNORECASE)
@@ -71,15 +59,6 @@ _AT_MOST = re.compile(r"\b(?:under|less|up to|below|within|max|fewer|until)|<")
 _AT_LEAST = re.compile(r"\b(?:plus|over|more|above|min|at least)\b|[+>]")
 
 
-@lru_cache(maxsize=65536)
-def _stem(word: str) -> str:
-    return _SUFFIX.sub("", word)
-
-
-def _words(text: str) -> list[str]:
-    return [w[:40] for w in _WORD.findall(text.lower())]
-
-
 def _numbers(words: Sequence[str]) -> list[int]:
     return [_NUMBERS[w] if w in _NUMBERS else int(w) for w in words if w in _NUMBERS or (w.isdecimal() and len(w) < 10)]
 
@@ -87,7 +66,7 @@ def _numbers(words: Sequence[str]) -> list[int]:
 def _range(value: str) -> tuple[float, float]:
     """The numbers a value stands for: 6_12 is 6 to 12, under_30 up to 30, 70_plus from 70."""
     text = value.lower().replace("_", " ")
-    if not (numbers := _numbers(_words(text))):
+    if not (numbers := _numbers(words_of(text))):
         return NOWHERE
     low = -np.inf if len(numbers) == 1 and _AT_MOST.search(text) else min(numbers)
     return low, np.inf if len(numbers) == 1 and _AT_LEAST.search(text) else max(numbers)
@@ -112,10 +91,10 @@ def _literal(variable: str, values: tuple[str, ...]) -> re.Pattern[str]:
 @lru_cache(maxsize=4096)
 def _value_words(values: tuple[str, ...]) -> tuple[tuple[str, ...], F64]:
     """The values' different words, and (values, words) weights: less for function words and shared words."""
-    worded = [dict(zip(map(_stem, words), words, strict=True)) for words in map(_words, values)]
-    first = {stem: word for words in worded for stem, word in words.items()} or {" ": " "}
-    has = np.array([[stem in words for stem in first] for words in worded], dtype=np.float64)
-    weights = has * (1 + 1 / len(values) - has.mean(0)) * [0.15 if w in _STOP else 1.0 for w in first.values()]
+    worded = [dict(zip(map(stem, words), words, strict=True)) for words in map(words_of, values)]
+    first = {root: word for words in worded for root, word in words.items()} or {" ": " "}
+    has = np.array([[root in words for root in first] for words in worded], dtype=np.float64)
+    weights = has * (1 + 1 / len(values) - has.mean(0)) * [0.15 if w in STOP else 1.0 for w in first.values()]
     return tuple(first.values()), weights
 
 
@@ -206,7 +185,7 @@ class Reader:
             self._rows[used : used + len(new)] = rows
             for word in new:
                 self._ids[word] = len(self._ids)
-                self._stem_of.append(self._stem_ids.setdefault(_stem(word), len(self._stem_ids)))
+                self._stem_of.append(self._stem_ids.setdefault(stem(word), len(self._stem_ids)))
         return np.array([self._ids[w] for w in words], dtype=np.intp)
 
     def _memory(self, lines: Sequence[str]) -> _Memory:
@@ -218,8 +197,8 @@ class Reader:
         texts = [unit for line in key for unit in _units(line)][-UNITS:]
         new = [t for t in dict.fromkeys(texts) if t not in self._known]
         if new:
-            spoken = [_words(t) for t in new]
-            content = [[w for w in dict.fromkeys(words) if w not in _STOP] for words in spoken]
+            spoken = [words_of(t) for t in new]
+            content = [[w for w in dict.fromkeys(words) if w not in STOP] for words in spoken]
             self._word_ids([w for words in content for w in words])
             for text, words, cs, row in zip(new, spoken, content, self._vectors(new), strict=True):
                 self._known[text] = _Unit(self._word_ids(cs), f" {' '.join(words)} ", _numbers(words), row)
@@ -257,7 +236,7 @@ class Reader:
     def _about(self, memory: _Memory, text: str, share: float) -> F64:
         """How well each unit fits a text: share x as a whole, and PARTS x by the text's words."""
         if text not in memory.about:
-            met, rare = self._met(memory, [w for w in dict.fromkeys(_words(text)) if w not in _STOP] or [" "])
+            met, rare = self._met(memory, [w for w in dict.fromkeys(words_of(text)) if w not in STOP] or [" "])
             if text not in self._whole:
                 self._whole[text] = self._vectors([text])[0]
             whole = (memory.vectors @ self._whole[text]).astype(np.float64)
@@ -302,7 +281,7 @@ class Reader:
 
     def _literals(self, memory: _Memory, variable: str, names: list[str], gate: F64, view: F64) -> None:
         """Take ``variable: value`` at its word; then records of other variables say nothing about this one."""
-        name = " ".join(_words(variable))
+        name = " ".join(words_of(variable))
         found: dict[int, int] = {}
         for i in (i for i, unit in enumerate(memory.units) if name and name in unit.plain):
             for match in _literal(variable, tuple(names)).finditer(memory.texts[i]):
