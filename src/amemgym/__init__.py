@@ -18,6 +18,7 @@ from amemgym.version import __version__
 if TYPE_CHECKING:
     from amemgym.api import RunReport, compare, import_run, resume, run, score, write_report
     from amemgym.auditing import AuditReport, audit, sample_labels
+    from amemgym.datasets import card, write_card
     from amemgym.env import Environment, Episode
     from amemgym.generate import load_dataset
     from amemgym.memory import Item, Memory
@@ -35,14 +36,16 @@ _WHERE = {
     "RunReport": "api",
     "Scenario": "scenario",
     "audit": "auditing",
-    "import_run": "api",
+    "card": "datasets",
     "compare": "api",
+    "import_run": "api",
     "load_dataset": "generate",
     "resume": "api",
     "run": "api",
     "sample_labels": "auditing",
     "save_dataset": "scenario",
     "score": "api",
+    "write_card": "datasets",
     "write_report": "api",
 }
 
@@ -58,6 +61,7 @@ __all__ = [
     "Scenario",
     "__version__",
     "audit",
+    "card",
     "compare",
     "import_run",
     "load_dataset",
@@ -66,6 +70,7 @@ __all__ = [
     "sample_labels",
     "save_dataset",
     "score",
+    "write_card",
     "write_report",
 ]
 

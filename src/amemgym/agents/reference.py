@@ -61,6 +61,10 @@ def _always(number: int) -> Choose:
     return lambda cell, random: min(number, len(cell.order)) - 1
 
 
+def _last(cell: Cell, random: Random) -> int:
+    return len(cell.order) - 1
+
+
 def _longest(cell: Cell, random: Random) -> int:
     texts = cell.texts
     return cell.order.index(max(range(len(texts)), key=lambda index: len(texts[index])))
@@ -82,6 +86,7 @@ def _believing(believed: Believed, text: str) -> Reference:
 
 _FIXED = {
     "uniform": Reference(_uniform, "chooses at random"),
+    "last": Reference(_last, "chooses the option shown last"),
     "longest": Reference(_longest, "chooses the longest option"),
     "shortest": Reference(_shortest, "chooses the shortest option"),
     "frozen": _believing(lambda period: 0, "knows the first state for ever"),

@@ -11,7 +11,7 @@ from amemgym.auditing import AUDIT_SETTINGS, KEPT, audit_settings, audit_spec, r
 from amemgym.cli.console import Output
 from amemgym.cli.progress import ProgressBars
 from amemgym.cli.report import show_paths
-from amemgym.cli.run import _help
+from amemgym.cli.run import field_help
 from amemgym.errors import Interrupted, UsageError
 from amemgym.report.audit import print_audit
 
@@ -20,14 +20,14 @@ def audit_command(
     data: Annotated[str, typer.Argument(help="a data set's name or path, or a finished run's directory")],
     model: Annotated[str, typer.Option(help="the judge: offline (a weak stand-in), or openai:<name>")] = "offline",
     base_url: Annotated[str | None, typer.Option(help="the judge's endpoint, if not OPENAI_BASE_URL")] = None,
-    users: Annotated[int | None, typer.Option(help=_help("users"))] = None,
-    temperature: Annotated[float | None, typer.Option(help=_help("temperature"))] = None,
-    max_tokens: Annotated[int | None, typer.Option(help=_help("max_tokens"))] = None,
+    users: Annotated[int | None, typer.Option(help=field_help("users"))] = None,
+    temperature: Annotated[float | None, typer.Option(help=field_help("temperature"))] = None,
+    max_tokens: Annotated[int | None, typer.Option(help=field_help("max_tokens"))] = None,
     embedder: Annotated[str | None, typer.Option(help="what the offline judge embeds with")] = None,
-    language: Annotated[str | None, typer.Option(help=_help("language"))] = None,
-    concurrency: Annotated[int | None, typer.Option(help=_help("concurrency"))] = None,
-    timeout: Annotated[float | None, typer.Option(help=_help("timeout"))] = None,
-    attempts: Annotated[int | None, typer.Option(help=_help("attempts"))] = None,
+    language: Annotated[str | None, typer.Option(help=field_help("language"))] = None,
+    concurrency: Annotated[int | None, typer.Option(help=field_help("concurrency"))] = None,
+    timeout: Annotated[float | None, typer.Option(help=field_help("timeout"))] = None,
+    attempts: Annotated[int | None, typer.Option(help=field_help("attempts"))] = None,
     out: Annotated[
         str | None, typer.Option(help="the audit's directory (default: audits/<name>-<judge>-<fingerprint>)")
     ] = None,

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from amemgym import files
 from amemgym.cli.audit import audit_command
+from amemgym.cli.card import card_command
 from amemgym.cli.compare import compare_command
 from amemgym.cli.import_ import import_command
 from amemgym.cli.listing import list_command
@@ -45,6 +46,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "import": import_command,
     "validate": validate_command,
     "audit": audit_command,
+    "card": card_command,
     "list": list_command,
 }
 for _name, _command in COMMANDS.items():

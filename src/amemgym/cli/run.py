@@ -18,7 +18,7 @@ from amemgym.evaluate import RunSpec, make_spec, read_config
 from amemgym.report import print_scores
 
 
-def _help(name: str) -> str:
+def field_help(name: str) -> str:
     """The field's own description, and its default."""
     field = RunSpec.model_fields[name]
     default = ",".join(field.default) if isinstance(field.default, tuple) else field.default
@@ -26,34 +26,34 @@ def _help(name: str) -> str:
 
 
 def run_command(
-    data: Annotated[str | None, typer.Option(help=_help("data"))] = None,
-    agents: Annotated[str | None, typer.Option(help=_help("agents"))] = None,
-    model: Annotated[str | None, typer.Option(help=_help("model"))] = None,
-    base_url: Annotated[str | None, typer.Option(help=_help("base_url"))] = None,
-    user_model: Annotated[str | None, typer.Option(help=_help("user_model"))] = None,
-    user_base_url: Annotated[str | None, typer.Option(help=_help("user_base_url"))] = None,
-    users: Annotated[int | None, typer.Option(help=_help("users"))] = None,
-    periods: Annotated[int | None, typer.Option(help=_help("periods"))] = None,
-    trials: Annotated[int | None, typer.Option(help=_help("trials"))] = None,
-    concurrency: Annotated[int | None, typer.Option(help=_help("concurrency"))] = None,
-    seed: Annotated[int | None, typer.Option(help=_help("seed"))] = None,
-    protocol: Annotated[str | None, typer.Option(help=_help("protocol"))] = None,
-    rounds_initial: Annotated[int | None, typer.Option(help=_help("rounds_initial"))] = None,
-    rounds_later: Annotated[int | None, typer.Option(help=_help("rounds_later"))] = None,
-    temperature: Annotated[float | None, typer.Option(help=_help("temperature"))] = None,
-    max_tokens: Annotated[int | None, typer.Option(help=_help("max_tokens"))] = None,
-    user_temperature: Annotated[float | None, typer.Option(help=_help("user_temperature"))] = None,
-    user_max_tokens: Annotated[int | None, typer.Option(help=_help("user_max_tokens"))] = None,
-    context_tokens: Annotated[int | None, typer.Option(help=_help("context_tokens"))] = None,
-    timeout: Annotated[float | None, typer.Option(help=_help("timeout"))] = None,
-    attempts: Annotated[int | None, typer.Option(help=_help("attempts"))] = None,
-    embedder: Annotated[str | None, typer.Option(help=_help("embedder"))] = None,
-    language: Annotated[str | None, typer.Option(help=_help("language"))] = None,
-    probe: Annotated[bool | None, typer.Option(help=_help("probe"))] = None,
-    off_policy: Annotated[str | None, typer.Option(help=_help("off_policy"), metavar="DIR")] = None,
-    off_policy_agent: Annotated[str | None, typer.Option(help=_help("off_policy_agent"))] = None,
-    upper_bound: Annotated[bool | None, typer.Option(help=_help("upper_bound"))] = None,
-    out: Annotated[str | None, typer.Option(help=_help("out"))] = None,
+    data: Annotated[str | None, typer.Option(help=field_help("data"))] = None,
+    agents: Annotated[str | None, typer.Option(help=field_help("agents"))] = None,
+    model: Annotated[str | None, typer.Option(help=field_help("model"))] = None,
+    base_url: Annotated[str | None, typer.Option(help=field_help("base_url"))] = None,
+    user_model: Annotated[str | None, typer.Option(help=field_help("user_model"))] = None,
+    user_base_url: Annotated[str | None, typer.Option(help=field_help("user_base_url"))] = None,
+    users: Annotated[int | None, typer.Option(help=field_help("users"))] = None,
+    periods: Annotated[int | None, typer.Option(help=field_help("periods"))] = None,
+    trials: Annotated[int | None, typer.Option(help=field_help("trials"))] = None,
+    concurrency: Annotated[int | None, typer.Option(help=field_help("concurrency"))] = None,
+    seed: Annotated[int | None, typer.Option(help=field_help("seed"))] = None,
+    protocol: Annotated[str | None, typer.Option(help=field_help("protocol"))] = None,
+    rounds_initial: Annotated[int | None, typer.Option(help=field_help("rounds_initial"))] = None,
+    rounds_later: Annotated[int | None, typer.Option(help=field_help("rounds_later"))] = None,
+    temperature: Annotated[float | None, typer.Option(help=field_help("temperature"))] = None,
+    max_tokens: Annotated[int | None, typer.Option(help=field_help("max_tokens"))] = None,
+    user_temperature: Annotated[float | None, typer.Option(help=field_help("user_temperature"))] = None,
+    user_max_tokens: Annotated[int | None, typer.Option(help=field_help("user_max_tokens"))] = None,
+    context_tokens: Annotated[int | None, typer.Option(help=field_help("context_tokens"))] = None,
+    timeout: Annotated[float | None, typer.Option(help=field_help("timeout"))] = None,
+    attempts: Annotated[int | None, typer.Option(help=field_help("attempts"))] = None,
+    embedder: Annotated[str | None, typer.Option(help=field_help("embedder"))] = None,
+    language: Annotated[str | None, typer.Option(help=field_help("language"))] = None,
+    probe: Annotated[bool | None, typer.Option(help=field_help("probe"))] = None,
+    off_policy: Annotated[str | None, typer.Option(help=field_help("off_policy"), metavar="DIR")] = None,
+    off_policy_agent: Annotated[str | None, typer.Option(help=field_help("off_policy_agent"))] = None,
+    upper_bound: Annotated[bool | None, typer.Option(help=field_help("upper_bound"))] = None,
+    out: Annotated[str | None, typer.Option(help=field_help("out"))] = None,
     config: Annotated[
         Path | None,
         typer.Option(help="file with any of these settings (.yaml, .toml, .json), or a v1 environment file"),

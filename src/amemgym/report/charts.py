@@ -31,6 +31,8 @@ FEW = 10
 #: a segment narrower than this has no room for its label
 LABELLED = 0.09
 ROW, PLOT = 26, 200
+#: of an axis about 0, so that its numbers have two digits
+STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5)
 
 
 class Svg(str):
@@ -60,6 +62,7 @@ class Scale:
 
     low: float = 0.0
     high: float = 1.0
+    step: float = 0.25
 
     @classmethod
     def around(cls, values: Iterable[float | None]) -> Scale:
@@ -68,6 +71,13 @@ class Scale:
         low, high = (math.floor(min(known) * 4) / 4, math.ceil(max(known) * 4) / 4)
         return cls(max(-1.0, min(0.0, low)), min(2.0, max(1.0, high)))
 
+    @classmethod
+    def about_zero(cls, values: Iterable[float | None]) -> Scale:
+        """As far to both sides as the values lie, in two steps to a side, and within −1 and 1."""
+        furthest = max((abs(value) for value in values if value is not None), default=0.0)
+        step = next((step for step in STEPS if 2 * step >= furthest), STEPS[-1])
+        return cls(-2 * step, 2 * step, step)
+
     def share(self, value: float) -> float:
         return min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
 
@@ -75,7 +85,7 @@ class Scale:
         return f"{self.share(value):.2%}"
 
     def ticks(self) -> list[float]:
-        return [self.low + step / 4 for step in range(round((self.high - self.low) * 4) + 1)]
+        return [self.low + place * self.step for place in range(round((self.high - self.low) / self.step) + 1)]
 
     def named_ticks(self) -> list[float]:
         """Those with a number: every other one where a phone has no room for all."""
@@ -99,7 +109,13 @@ def element(name: str, *children: str, **attributes: Any) -> Svg:
 
 
 def interval_row(
-    label: str, value: float | None, pair: Sequence[float] | None, look: Look, scale: Scale, marks: Iterable[float]
+    label: str,
+    value: float | None,
+    pair: Sequence[float] | None,
+    look: Look,
+    scale: Scale,
+    marks: Iterable[float],
+    kind: str = "95% interval",
 ) -> Svg:
     """A dot with its interval, over the lines that the marks draw through all rows."""
     middle = ROW / 2
@@ -113,7 +129,7 @@ def interval_row(
         parts += [_line("range", end, middle - 4, middle + 4) for end in ends]
     if value is not None:
         parts.append(_marker(look, scale.across(value), middle))
-    said = f"{label}: {number(value)}, 95% interval {interval(pair)}"
+    said = f"{label}: {number(value)}, {kind} {interval(pair)}"
     return _drawing(ROW, said, parts, look.css)
 
 
