@@ -19,6 +19,7 @@ from amemgym.errors import (
     ContextOverflow,
     EndpointUnavailable,
     FatalModelError,
+    RequestRefused,
     RunDirectoryError,
     StorageError,
     UsageError,
@@ -212,20 +213,26 @@ class Audit:
         self._watcher.finished(ROLE, user_id)
 
     async def _ask_all(self, user_id: str, items: Sequence[Item]) -> list[Verdict]:
-        line = Line(self._directory.journal(user_id), self._prompts)
+        """Raises ModelError where a text gets no reply; one that is refused ends none of the others."""
+        line, refused = Line(self._directory.journal(user_id), self._prompts), list[RequestRefused]()
         model = line.model(self._door(), ROLE)
         try:
-            return await side_by_side(self._ask(model, item) for item in items)
+            verdicts = await side_by_side(self._ask(model, item, refused) for item in items)
         finally:
             line.journal.close()
+        if refused:
+            raise refused[0]
+        return verdicts
 
-    async def _ask(self, model: Model, item: Item) -> Verdict:
-        """Raises ModelError where no reply can be had. `examines` keeps a filter's refusal in the journal."""
+    async def _ask(self, model: Model, item: Item, refused: list[RequestRefused]) -> Verdict:
+        """`examines` keeps a filter's refusal in the journal."""
         try:
             with at(item.at, ROLE):
                 verdict = await _verdict(model, item)
-        except (ContentFiltered, ContextOverflow) as error:
+        except (ContentFiltered, ContextOverflow, RequestRefused) as error:
             verdict = Verdict(item.at, "error", None, str(error))
+            if isinstance(error, RequestRefused):
+                refused.append(error)
         if item.quality == "answers":
             self._watcher.examined()
         else:

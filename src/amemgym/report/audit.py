@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from amemgym import files
 from amemgym.quality.findings import KINDS, Finding, Kind
 from amemgym.report.table import print_whole
+from amemgym.secrets import redact
 
 #: findings of a kind that are shown, and characters of their text
 SHOWN, LENGTH = 3, 160
@@ -36,9 +38,9 @@ def print_audit(
     """Print an audit."""
     print_whole(console, _table(summary))
     for line in [*_notes(summary), *(_agreement_lines(agreement) if agreement else ())]:
-        console.print(f"  {files.printable(line)}", markup=False, highlight=False, style="dim", soft_wrap=True)
+        console.print(f"  {_shown(line)}", markup=False, highlight=False, style="dim", soft_wrap=True)
     for line in _finding_lines(summary, findings):
-        console.print(files.printable(line), markup=False, highlight=False, soft_wrap=True)
+        console.print(_shown(line), markup=False, highlight=False, soft_wrap=True)
 
 
 def _table(summary: Mapping[str, Any]) -> Table:
@@ -61,7 +63,7 @@ def _rows(summary: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any], 
     yield "integrity: later turns without fault", integrity["turns"], integrity
     if len(integrity["by_agent"]) > 1:
         for agent, share in integrity["by_agent"].items():
-            yield files.printable(f"  with {agent}"), share, {}
+            yield _shown(f"  with {escape(agent)}"), share, {}
     yield "answers: own variant recovered", answers["answers"], answers
 
 
@@ -127,6 +129,10 @@ def _what(finding: Finding) -> str:
     if finding.kind == "leak":
         return f"{finding.variable} = {finding.found}"
     return f"{finding.variable}: found {finding.found}, it is {finding.current}"
+
+
+def _shown(line: str) -> str:
+    return files.printable(redact(line))
 
 
 def _short(text: str) -> str:
