@@ -83,8 +83,9 @@ def test_what_is_so_no_longer_is_not_told() -> None:
 
 def test_other_variables_are_no_reason_to_tell_one() -> None:
     """Of variables that are all beside the point none is told, be they many or one."""
-    for name in LIFE:
-        assert told("Could you explain how tides work?", {name: LIFE[name]}) == {}
+    for question in ("Could you explain how tides work?", "Which fish lives longest?", "Who invented the car?"):
+        for name in LIFE:
+            assert told(question, {name: LIFE[name]}) == {}
 
 
 def test_the_variant_of_an_answer_and_what_it_cannot_tell() -> None:

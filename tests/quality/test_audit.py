@@ -183,6 +183,8 @@ def test_a_request_that_is_refused_for_good_is_an_error_and_not_asked_again(tmp_
     with MockOpenAI(respond) as server:
         report = audited(server, data(tmp_path), tmp_path / "out")
         before = asked(server)
+        for path in (tmp_path / "out").glob("verdicts/*.json"):
+            path.unlink()  # so that only the journal is left
         again = audited(server, data(tmp_path), tmp_path / "out")
         assert asked(server) == before
     assert (report.summary["exposure"]["errors"], report.summary["exposure"]["utterances"]["n"]) == (2, 4)
