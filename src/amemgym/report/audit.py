@@ -24,8 +24,9 @@ MEANING: dict[Kind, str] = {
     "answer": "an answer fits another variant than its own",
 }
 STAND_IN = (
-    "the judge is the offline stand-in: it sees words, not meaning, misses what is only hinted at and finds faults"
-    " where there are none; for figures to report, use a language model (--model openai:NAME)"
+    "the judge is the offline stand-in: it sees words, not meaning, misses what is only hinted at, can hardly tell what"
+    " an answer was written for, and finds faults where there are none; for figures to report, use a language model"
+    " (--model openai:NAME)"
 )
 
 
