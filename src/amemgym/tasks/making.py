@@ -59,7 +59,7 @@ class LifeEvent:
 
 @dataclass(frozen=True, kw_only=True)
 class MakeQuestions(StageTask[tuple[DraftQuestion, ...]]):
-    """Advice questions of a person, each with the variables that decide its answer. `earlier` are not to be repeated."""
+    """Advice questions of a person, each with the variables that decide its answer; `earlier` are there already."""
 
     name: ClassVar[str] = "make_questions"
     form: ClassVar[str] = '{"questions": [{"question": "...", "variables": {"<name>": ["<value>", ...], ...}}, ...]}'
