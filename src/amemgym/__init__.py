@@ -18,9 +18,10 @@ from amemgym.version import __version__
 if TYPE_CHECKING:
     from amemgym.api import RunReport, compare, import_run, resume, run, score, write_report
     from amemgym.env import Environment, Episode
+    from amemgym.generate import load_dataset
     from amemgym.memory import Item, Memory
     from amemgym.messages import Message
-    from amemgym.scenario import Dataset, Scenario, load_dataset, save_dataset
+    from amemgym.scenario import Dataset, Scenario, save_dataset
 
 _WHERE = {
     "Dataset": "scenario",
@@ -33,7 +34,7 @@ _WHERE = {
     "Scenario": "scenario",
     "import_run": "api",
     "compare": "api",
-    "load_dataset": "scenario",
+    "load_dataset": "generate",
     "resume": "api",
     "run": "api",
     "save_dataset": "scenario",
