@@ -19,6 +19,10 @@ from typing import Any
 
 from amemgym import files
 from amemgym.errors import DataError, UsageError
+from amemgym.generate.bank import draw_person, load_pack, profile
+from amemgym.seeds import generator
+
+BANK = "bank"
 
 #: columns that can hold what has to be there
 TEXT = ("persona", "description", "profile")
@@ -59,18 +63,39 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Persona:
-    """One person: `fields` in the order of the profile's lines, and `text`, the lines that models are told."""
+    """One person: `fields` in order, and `text`, the profile that models are told."""
 
     id: str
     fields: Mapping[str, str | int]
-
-    @property
-    def text(self) -> str:
-        return "\n".join(f"{name}: {value}" for name, value in self.fields.items())
+    text: str
 
     def profile(self) -> dict[str, Any]:
         """The user profile of the v1 format."""
         return {"uuid": self.id, **self.fields, "formatted_str": self.text}
+
+
+def find_personas(personas: str, language: str, users: int, seed: int) -> list[Persona]:
+    """So many people, of the bank (`bank`, or `bank:PACK` for another pack than the language's) or of a file.
+
+    Raises UsageError, UnknownName or DataError.
+    """
+    name, _, pack = personas.partition(":")
+    if name == BANK:
+        return _bank_people(pack or language, users, seed)
+    if not personas.strip():
+        raise UsageError("--personas names no file; give one, or bank")
+    return read_personas(Path(personas).expanduser(), users, seed)
+
+
+def _bank_people(name: str, users: int, seed: int) -> list[Persona]:
+    pack = load_pack(name)
+    people: list[Persona] = []
+    for number in range(users):
+        own = f"person-{pack.name}-{seed}-{number:05d}"
+        told = profile(pack, draw_person(pack, generator(seed, "personas", pack.name, number)), own)
+        fields = told.model_dump(exclude={"uuid", "formatted_str"})
+        people.append(Persona(own, fields, told.text))
+    return people
 
 
 def read_personas(path: Path, users: int, seed: int) -> list[Persona]:
@@ -233,7 +258,8 @@ def _persona(place: str, row: Row) -> Persona:
     fields["description"] = _one_line(said)
     own = next((text for name in ID if (text := _text(row.get(name)))), None)
     digest = files.sha256(files.canonical_json(fields).encode("utf-8", "surrogatepass"))
-    return Persona(own or f"user-{digest[:16]}", fields)
+    text = "\n".join(f"{name}: {value}" for name, value in fields.items())
+    return Persona(own or f"user-{digest[:16]}", fields, text)
 
 
 def _text(value: Any) -> str:

@@ -204,7 +204,7 @@ class Pipeline:
 def _session(planned: Planned, utterance: str, time: str) -> dict[str, Any]:
     session: dict[str, Any] = {
         "event": planned.event,
-        "exposed_states": planned.told if planned.kind == "update" else {},
+        "exposed_states": {} if planned.kind == "mistake" else planned.told,
         "query": utterance,
         "messages": [],
         "session_time": time,

@@ -1,7 +1,7 @@
 """The sessions of one period: which state is told in which, as what, how openly and in what order.
 
-A value that is first told wrongly has a session of its own before the one that tells what is right. What is drawn here
-(order, openness, what is said of other people) depends on the seed, the user and the period alone.
+A value that is first told wrongly has a session of its own, and later another that tells what is right. What is drawn
+here (order, openness, what is said of other people) depends on the seed, the user and the period alone.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from amemgym.generate.course import Change, Turn
 from amemgym.generate.shape import Shape
 from amemgym.tasks import How, Level, Telling
 
-Kind = Literal["update", "mistake", "distractor", "other"]
+Kind = Literal["update", "mistake", "correction", "contradiction", "distractor", "other"]
 #: a session tells at most so many states
 MOST_TOLD = 3
 LEVELS: tuple[Level, ...] = ("explicit", "implicit", "subtle")
@@ -67,13 +67,15 @@ def plan_sessions(
     changes = {change.variable: change for change in turn.changes}
     placed: list[tuple[float, Planned]] = []
     for event, names in groups:
-        moment = random.random()
-        tell = tuple(_right(changes[name]) for name in names)
-        placed.append((moment, Planned("update", _level(shape, random), tell, event)))
+        if plainly := [name for name in names if changes[name].wrong is None]:
+            tell = tuple(_right(changes[name]) for name in plainly)
+            placed.append((random.random(), Planned("update", _level(shape, random), tell, event)))
         for name in names:
             if wrong := changes[name].wrong:
+                moment, kind = random.random(), _mending(changes[name])
                 mistake = Planned("mistake", _level(shape, random), (_wrong(changes[name], wrong),))
                 placed.append((moment * random.random(), mistake))
+                placed.append((moment, Planned(kind, _level(shape, random), (_right(changes[name]),), event)))
     for topic in topics:
         placed.append((random.random(), Planned("distractor", "explicit", topic=topic)))
     for _ in range(shape.others):
@@ -81,6 +83,10 @@ def plan_sessions(
         value = random.choice([value for value in schema[name] if value != turn.state[name]])
         placed.append((random.random(), Planned("other", _level(shape, random), other=(name, value))))
     return [planned for _, planned in sorted(placed, key=lambda entry: entry[0])]
+
+
+def _mending(change: Change) -> Kind:
+    return "correction" if change.admitted else "contradiction"
 
 
 def _right(change: Change) -> Telling:
