@@ -18,7 +18,7 @@ from amemgym.version import __version__
 if TYPE_CHECKING:
     from amemgym.api import RunReport, compare, import_run, resume, run, score, write_report
     from amemgym.env import Environment, Episode
-    from amemgym.generate import load_dataset
+    from amemgym.generate import generate_data, load_dataset
     from amemgym.memory import Item, Memory
     from amemgym.messages import Message
     from amemgym.scenario import Dataset, Scenario, save_dataset
@@ -32,6 +32,7 @@ _WHERE = {
     "Message": "messages",
     "RunReport": "api",
     "Scenario": "scenario",
+    "generate_data": "generate",
     "import_run": "api",
     "compare": "api",
     "load_dataset": "generate",
@@ -53,6 +54,7 @@ __all__ = [
     "Scenario",
     "__version__",
     "compare",
+    "generate_data",
     "import_run",
     "load_dataset",
     "resume",

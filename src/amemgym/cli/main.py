@@ -13,6 +13,7 @@ from rich.console import Console
 
 from amemgym import files
 from amemgym.cli.compare import compare_command
+from amemgym.cli.generate import generate_command
 from amemgym.cli.import_ import import_command
 from amemgym.cli.listing import list_command
 from amemgym.cli.report import report_command
@@ -42,6 +43,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "report": report_command,
     "compare": compare_command,
     "import": import_command,
+    "generate": generate_command,
     "validate": validate_command,
     "list": list_command,
 }

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from amemgym import files
 from amemgym.errors import (
     AMemGymError,
     EndpointUnavailable,
@@ -97,10 +98,11 @@ class Generation:
 
     def compared(self) -> dict[str, Any]:
         """Everything that can change the data."""
+        people = [[person.id, dict(person.fields), person.text] for person in self._people]
         return {
             "amemgym": __version__,
             "shape": self._shape.model_dump(),
-            "personas": [{"id": person.id, "text": person.text} for person in self._people],
+            "people": files.sha256(files.canonical_json(people).encode("utf-8", "surrogatepass")),
             "model": describe_model(self._model),
             "judge": describe_model(self._judge),
             "language": self._spec.language,

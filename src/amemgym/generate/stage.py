@@ -20,6 +20,8 @@ T = TypeVar("T")
 #: gives what is wrong with a value, a sentence each
 Check = Callable[[T], Awaitable[Sequence[str]]]
 
+#: a repair is told at most so many faults at once
+MOST_FAULTS = 20
 #: what the judge's calls are counted under, before the stage's name
 JUDGE = "judge: "
 
@@ -52,7 +54,7 @@ class Maker:
                         return answer.value
                 except ContextOverflow as error:
                     raise GenerationFailed(self.user, name, [str(error)], [place]) from error
-                task = replace(task, faults=faults, previous=answer.text)
+                task = replace(task, faults=faults[:MOST_FAULTS], previous=answer.text)
         raise GenerationFailed(self.user, name, faults, [place])
 
     async def judged(self, stage: str, task: Task[T]) -> T | None:

@@ -30,6 +30,7 @@ from amemgym.llm import Journal
 from amemgym.scenario import Scenario
 
 FORMAT = 1
+_WAY = "delete it and run the same command again, its replies are kept"
 
 
 class WorkDirectory:
@@ -72,7 +73,7 @@ class WorkDirectory:
             manifest = {"format": FORMAT, "fingerprint": fingerprint, "compared": told}
             files.write_atomically(path, files.pretty_json(manifest))
             return
-        there = self._read(path)
+        there = self._read(path, "restore it, or choose another --out")
         if there.get("format") != FORMAT or not isinstance(there.get("compared"), dict):
             raise RunDirectoryError(f"{path} has another format; choose another --out")
         if changed := differences(there["compared"], told):
@@ -129,19 +130,16 @@ class WorkDirectory:
                 except (ValueError, KeyError, TypeError, RecursionError):
                     continue  # an error's line, or one that a kill cut off
 
-    def _read(self, path: Path) -> dict[str, Any]:
+    def _read(self, path: Path, way: str = _WAY) -> dict[str, Any]:
         try:
             value = json.loads(path.read_text(encoding="utf-8"))
         except OSError as error:
             raise RunDirectoryError(f"cannot read {path}: {error.strerror}") from error
         except (ValueError, RecursionError) as error:
-            raise RunDirectoryError(f"{path} is damaged ({error}); {_WAY}") from error
+            raise RunDirectoryError(f"{path} is damaged ({error}); {way}") from error
         if not isinstance(value, dict):
-            raise RunDirectoryError(f"{path} is damaged (it holds no JSON object); {_WAY}")
+            raise RunDirectoryError(f"{path} is damaged (it holds no JSON object); {way}")
         return value
-
-
-_WAY = "delete it and run the same command again, its replies are kept"
 
 
 def _name(number: int, persona: Persona) -> str:
