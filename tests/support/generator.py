@@ -100,7 +100,10 @@ def _updates(request: str) -> Any:
     able = variables(request.partition("person's life so far.")[2])
     span = _found(r"the period (\S+) ", request)
     chosen = sorted(able, key=lambda name: (hash_of(name + span), name))[:count]
-    new = {name: next(v for v in able[name] if v != now[name][0]) for name in chosen}
+    new = {}
+    for name in chosen:
+        others = [value for value in able[name] if value != now[name][0]]
+        new[name] = others[hash_of(span + name) % len(others)]
     return {"summary": f"From {span} on there was news.", "updates": new}
 
 
@@ -175,17 +178,21 @@ def _found(pattern: str, text: str) -> str:
     return found[1]
 
 
+#: makes a spoiled reply of a good one and the request
+Spoil = Callable[[str, str], str]
+
+
 class Spoiled:
     """The good model, but that a stage's first replies are spoiled.
 
     Args:
         stage: which.
-        spoil: makes the spoiled reply of the good one.
+        spoil: makes the spoiled reply of the good one and the request.
         times: how many are; None for all of them.
         where: only requests with this text.
     """
 
-    def __init__(self, stage: str, spoil: Callable[[str], str], times: int | None = 1, where: str = "") -> None:
+    def __init__(self, stage: str, spoil: Spoil, times: int | None = 1, where: str = "") -> None:
         self._stage, self._spoil, self.times, self._where = stage, spoil, times, where
         self.asked: list[tuple[str, str]] = []
         self._lock = threading.Lock()
@@ -197,16 +204,16 @@ class Spoiled:
             reply = good(request)
             if stage == self._stage and self._where in request and (self.times is None or self.times > 0):
                 self.times = None if self.times is None else self.times - 1
-                return self._spoil(reply)
+                return self._spoil(reply, request)
             return reply
 
 
-def edited(change: Callable[[Any], Any]) -> Callable[[str], str]:
-    """A spoiler that changes the reply's JSON (in place, or by what it gives back)."""
+def edited(change: Callable[[Any, str], Any]) -> Spoil:
+    """A spoiler that changes the reply's JSON, in place or by what it gives back; it is told the request too."""
 
-    def spoil(reply: str) -> str:
+    def spoil(reply: str, request: str) -> str:
         value = json.loads(reply)
-        return json.dumps(change(value) or value, ensure_ascii=False)
+        return json.dumps(change(value, request) or value, ensure_ascii=False)
 
     return spoil
 

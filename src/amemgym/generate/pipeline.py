@@ -145,19 +145,20 @@ class Pipeline:
         options = option_variants(states, required, plot.schema, self._shape.options, random)
         variants = [variant for variant, _ in options]
         variables = {name: plot.schema[name] for name in required}
-        recovered: dict[str, dict[str, str | None] | None] = {}
+        recovered: dict[str, dict[str, str | None]] = {}
 
         async def read(answer: str) -> None:
             task = RecoverVariant(question=query, answer=answer, variables=variables)
             found = await self._maker.judged("answers", task)
-            recovered[answer] = found
+            if found is not None:  # else it is asked for again with the repaired answers
+                recovered[answer] = found
 
         async def check(answers: Sequence[str]) -> list[str]:
             faults = list(answer_faults(answers, len(variants), variables))
             if faults:
                 return faults
             await all_made([read(answer) for answer in answers if answer not in recovered])
-            return _variant_faults([recovered[answer] for answer in answers], variants, required)
+            return _variant_faults([recovered.get(answer, {}) for answer in answers], variants, required)
 
         task = WriteAnswers(question=query, variables=variables, variants=tuple(variants))
         answers = await self._maker.make("answers", f"q{number}", task, check)
@@ -214,13 +215,13 @@ def _session(planned: Planned, utterance: str, time: str) -> dict[str, Any]:
 
 
 def _variant_faults(
-    found: Sequence[Mapping[str, str | None] | None], variants: Sequence[Variant], required: Sequence[str]
+    found: Sequence[Mapping[str, str | None]], variants: Sequence[Variant], required: Sequence[str]
 ) -> list[str]:
     """The answers that a judge would not place where they belong."""
     faults: list[str] = []
     for number, (values, variant) in enumerate(zip(found, variants, strict=True), start=1):
         for name, value in zip(required, variant, strict=True):
-            said = (values or {}).get(name)
+            said = values.get(name)
             if said is None:
                 faults.append(f"answer {number} does not show that '{name}' is '{value}'")
             elif said != value:

@@ -58,9 +58,10 @@ class Maker:
         raise GenerationFailed(self.user, name, faults, [place])
 
     async def judged(self, stage: str, task: Task[T]) -> T | None:
-        """What the judge finds, at the place of the stage that asks; None where its reply cannot be read."""
-        answer = await self.line.model(self.judge, JUDGE + stage).ask(task)
-        return answer.value
+        """What the judge finds, at the place of the stage that asks; None where its reply cannot be read twice."""
+        judge = self.line.model(self.judge, JUDGE + stage)
+        found = (await judge.ask(task)).value
+        return found if found is not None else (await judge.ask(task)).value
 
     def _address(self, place: str) -> str:
         tried = self.tries.get(place, 0)
