@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from amemgym.generate.personas import Persona
@@ -42,3 +44,9 @@ def make_user(
         return await Pipeline(0, PERSON, shape or small(), maker, {"source": "model"}).scenario()
 
     return asyncio.run(work())
+
+
+def jsonl(path: Path, people: Sequence[Mapping[str, Any]]) -> Path:
+    """People as JSON lines."""
+    path.write_text("".join(json.dumps(row) + "\n" for row in people), encoding="utf-8")
+    return path

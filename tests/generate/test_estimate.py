@@ -37,7 +37,7 @@ def test_it_expects_about_the_calls_that_are_made(more: dict[str, Any]) -> None:
     for stage, task in exact.items():
         assert (told[stage].calls if stage in told else 0) == made[task], stage
     assert told["utterances"].calls == pytest.approx(made["write_utterance"], rel=0.35)
-    assert told[f"{JUDGE}answers"].calls == pytest.approx(made["recover_variant"], rel=0.35)
+    assert told[f"{JUDGE}answers"].calls == pytest.approx(made["recover_variant"], rel=0.45)
     whole = sum(cost.calls for cost in told.values())
     assert whole == pytest.approx(sum(made.values()), rel=0.25)
 

@@ -12,6 +12,7 @@ import pytest
 
 from amemgym.errors import AMemGymError, DataError, UnknownName, UsageError
 from amemgym.generate.personas import Persona, find_personas, read_personas
+from tests.generate.helpers import jsonl
 
 #: the columns of Nemotron-Personas, with words of our own
 NEMOTRON = {
@@ -43,11 +44,6 @@ NEMOTRON = {
 
 def rows(count: int) -> list[dict[str, Any]]:
     return [{"id": f"u{n}", "persona": f"Person {n}", "name": f"N{n}", "age": 20 + n} for n in range(count)]
-
-
-def jsonl(path: Path, people: list[dict[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in people), encoding="utf-8")
-    return path
 
 
 def as_file(path: Path, people: list[dict[str, Any]]) -> Path:
