@@ -176,6 +176,17 @@ def test_a_file_of_settings_is_the_flags_and_flags_override_it(ending: str, made
     assert (tmp_path / "data.json").read_bytes() == made.bytes
 
 
+def test_the_published_configurations_have_their_numbers_and_their_rounds() -> None:
+    from amemgym.generate import plan_generation
+
+    base, extra = (plan_generation(name, source="bank:base").shape for name in ("base", "extra"))
+    assert (base.users, base.periods, base.questions, base.states, base.max_changes) == (20, 11, 10, 2, 3)
+    assert (extra.users, extra.periods, extra.questions, extra.states, extra.max_changes) == (20, 21, 10, 3, 6)
+    more = ["--users", "1", "--periods", "2", "--out", "d.json"]
+    ended = succeeded(inside("generate", "--config", "extra", "--source", "bank:base", *more))
+    assert "run --data d.json --rounds-initial 2 --rounds-later 5" in ended.out
+
+
 def test_an_unknown_key_in_a_file_names_the_nearest() -> None:
     Path("c.yaml").write_text("perods: 3\n")
     line = sentence(inside("generate", "--config", "c.yaml", *MODEL), 2)

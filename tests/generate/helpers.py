@@ -33,13 +33,14 @@ def make_user(
     journal: Journal | None = None,
     tries: Mapping[str, int] | None = None,
     repairs: int = 3,
+    language: str = "en",
 ) -> Scenario:
     """One user by that model, which judges too."""
     provider = provider or InProcess(model)
 
     async def work() -> Scenario:
         door = Door(provider, asyncio.Semaphore(8), attempts=1)
-        line = Line(journal or Journal(None), prompts_for("en"))
+        line = Line(journal or Journal(None), prompts_for(language))
         maker = Maker("user 0 (user-a)", line, door, door, repairs, tries or {})
         return await Pipeline(0, PERSON, shape or small(), maker, {"source": "model"}).scenario()
 

@@ -3,6 +3,7 @@ be. The model is scripted and judges too, by what it reads in the texts."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -113,6 +114,14 @@ def test_the_judge_is_told_nothing_of_what_was_meant() -> None:
         if call.task.name == "revealed_states":
             [message] = call.messages
             assert "Something happened" not in message.content and "Ada" not in message.content
+
+
+def test_in_another_language_every_request_is_in_that_language() -> None:
+    provider = InProcess(well)
+    user = make_user(provider=provider, language="zh", shape=small(**NOISY))
+    assert user == make_user(shape=small(**NOISY))
+    for call in provider.calls:
+        assert re.search("[一-鿿]{10}", call.messages[0].content), call.task.name
 
 
 def test_the_wall_clocks_date_is_in_no_request() -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from amemgym.llm import Completion, Usage
 from amemgym.llm import Request as Call
+from amemgym.tasks import prompts_for
 from tests.support.mock_openai import MockOpenAI, Request, Responder, Response, ok
 
 #: a phrase of the English template that only that stage's request has → the stage
@@ -232,7 +233,8 @@ class InProcess:
 
     async def complete(self, request: Call) -> Completion:
         self.calls.append(request)
-        return Completion(self._model(request.messages[0].content, request.messages[-1].content), Usage(10, 2))
+        english = request.task.messages(prompts_for("en"))  # which it reads, whatever language it is asked in
+        return Completion(self._model(english[0].content, english[-1].content), Usage(10, 2))
 
     async def aclose(self) -> None:
         return None

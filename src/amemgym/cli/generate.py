@@ -15,6 +15,7 @@ from amemgym.cli.progress import GenerationBars
 from amemgym.errors import RunFailed, UsageError
 from amemgym.generate import GenerationReport, GenerationSpec, Plan, Shape, make_planned, plan_generation
 from amemgym.generate.estimate import Cost
+from amemgym.generate.shape import ROUNDS
 
 
 def _help(name: str) -> str:
@@ -82,9 +83,9 @@ def generate_command(
             report = make_planned(plan, out, bars)
     except RunFailed as error:
         if isinstance(error.report, GenerationReport):
-            show(error.report)
+            show(error.report, config)
         raise
-    show(report)
+    show(report, config)
 
 
 def show_estimate(plan: Plan) -> None:
@@ -102,8 +103,8 @@ def show_estimate(plan: Plan) -> None:
     )
 
 
-def show(report: GenerationReport) -> None:
-    """Print what was made, what it cost, and what to do with it."""
+def show(report: GenerationReport, config: str | None) -> None:
+    """Print what was made, what it cost, and what to do with it; a published configuration says how long to talk."""
     console = Output(highlight=False)
     if report.bill:
         _show_costs(console, report.bill)
@@ -114,7 +115,7 @@ def show(report: GenerationReport) -> None:
     for line in (
         f"written to {report.path}: {size}, sha256 {report.sha256}",
         f"check it: amemgym validate {_quoted(report.path)}",
-        f"run it: amemgym run --data {_quoted(report.path)}",
+        f"run it: amemgym run --data {_quoted(report.path)}{_rounds(config)}",
     ):
         console.print(f"  {line}", markup=False, soft_wrap=True)
 
@@ -138,6 +139,11 @@ def _told(costs: Sequence[Cost]) -> str:
     if prices and len(prices) < len(costs):
         known += " and what the stages without a known price cost"
     return f"{calls:,} calls, {asked:,} tokens in and {said:,} out, {known}"
+
+
+def _rounds(config: str | None) -> str:
+    initial, later = ROUNDS.get(config or "base", ROUNDS["base"])
+    return "" if (initial, later) == ROUNDS["base"] else f" --rounds-initial {initial} --rounds-later {later}"
 
 
 def _quoted(path: Path) -> str:
