@@ -117,8 +117,14 @@ def test_a_folder_of_parquet_files_is_one_file_and_only_groups_with_a_chosen_row
     as_file(folder / "train-0.parquet", rows(30)[:15])
     as_file(folder / "train-1.parquet", rows(30)[15:])
     read: list[int] = []
-    whole = ParquetFile.read_row_group
-    monkeypatch.setattr(ParquetFile, "read_row_group", lambda self, group: read.append(group) or whole(self, group))
+    whole = ParquetFile.iter_batches
+
+    def iter_batches(self: Any, row_groups: list[int], **more: Any) -> Any:
+        read.extend(row_groups)
+        return whole(self, row_groups=row_groups, **more)
+
+    monkeypatch.setattr(ParquetFile, "iter_batches", iter_batches)
+    monkeypatch.setattr("amemgym.generate.personas._BATCH", 2)
     assert read_personas(folder, 2, 0) == read_personas(jsonl(tmp_path / "p.jsonl", rows(30)), 2, 0)
     assert 1 <= len(read) <= 2  # of ten
 

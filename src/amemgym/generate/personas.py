@@ -57,6 +57,8 @@ _LEFT_OUT = {
 _LISTS = ("hobbies_and_interests", "skills_and_expertise")
 #: a column this package does not know is told where its value has at most so many characters
 SHORT = 200
+#: rows of a parquet file that are in memory at once
+_BATCH = 1024
 ENDINGS = (".jsonl", ".json", ".csv", ".parquet")
 Row = Mapping[str, Any]
 
@@ -212,28 +214,37 @@ def _chosen_parquet(parts: Sequence[Path], path: Path, users: int, seed: int) ->
     except (ArrowException, ValueError) as error:
         raise DataError(f"{path} cannot be read as parquet ({' '.join(str(error).split())})") from None
     groups = [
-        (part, file, group, file.metadata.row_group(group).num_rows)
-        for part, file in zip(parts, opened, strict=True)
+        (file, group, file.metadata.row_group(group).num_rows)
+        for file in opened
         for group in range(file.metadata.num_row_groups)
     ]
-    total = sum(rows for _, _, _, rows in groups)
+    total = sum(rows for _, _, rows in groups)
     _check_count(path, total, users)
     chosen = heapq.nsmallest(users, range(total), key=lambda number: _rank(seed, number))
-    wanted = set(chosen)
     found: dict[int, tuple[str, Row]] = {}
     first = 0
     try:
-        for part, file, group, rows in groups:
-            inside = [number for number in range(first, first + rows) if number in wanted]
+        for file, group, rows in groups:
+            inside = {number - first for number in chosen if first <= number < first + rows}
             if inside:
-                table = file.read_row_group(group)
-                for number in inside:
-                    [row] = table.slice(number - first, 1).to_pylist()
-                    found[number] = (f"{part}, row {number + 1}", row)
+                found |= {
+                    first + at: (f"{part}, row {first + at + 1}", row) for at, row in _rows_of(file, group, inside)
+                }
             first += rows
     except (ArrowException, ValueError) as error:
         raise DataError(f"{path} cannot be read as parquet ({' '.join(str(error).split())})") from None
     return [found[number][0] for number in chosen], [found[number][1] for number in chosen]
+
+
+def _rows_of(file: Any, group: int, wanted: set[int]) -> Iterator[tuple[int, Row]]:
+    """(number in the group, row) of those wanted, with what a profile can use, a few rows in memory at a time."""
+    columns = [name for name in file.schema_arrow.names if name not in _LEFT_OUT]
+    first = 0
+    for batch in file.iter_batches(batch_size=_BATCH, row_groups=[group], columns=columns):
+        for number in sorted(number for number in wanted if first <= number < first + batch.num_rows):
+            [row] = batch.slice(number - first, 1).to_pylist()
+            yield number, row
+        first += batch.num_rows
 
 
 def _persona(place: str, row: Row) -> Persona:
