@@ -215,7 +215,7 @@ def test_users_stream() -> None:
         ("bank:base?user=3", UsageError, "bank:base?user=3: unknown key 'user'"),
         ("bank:base?users=-1", UsageError, "'users' input should be greater than or equal to 1"),
         ("bank:base?pack=xx", UnknownName, "unknown language pack 'xx'"),
-        ("bank:base?pack=zh", UsageError, "questions of 2 states each; the pack 'zh' has 9 domains"),
+        ("bank:base?questions=99", UsageError, "99 questions of 2 states each; the pack 'en' has 45 domains"),
         ("bank:base?states=4", UsageError, "questions of 4 states each; the pack 'en' has 0 domains"),
         ("bank:base?values=4", UsageError, "4 values a variable; the pack 'en' has 3 for some"),
     ],
