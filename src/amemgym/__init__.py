@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from amemgym.auditing import AuditReport, audit, sample_labels
     from amemgym.datasets import card, write_card
     from amemgym.env import Environment, Episode
-    from amemgym.generate import load_dataset
+    from amemgym.generate import generate_data, load_dataset
     from amemgym.memory import Item, Memory
     from amemgym.messages import Message
     from amemgym.scenario import Dataset, Scenario, save_dataset
@@ -38,6 +38,7 @@ _WHERE = {
     "audit": "auditing",
     "card": "datasets",
     "compare": "api",
+    "generate_data": "generate",
     "import_run": "api",
     "load_dataset": "generate",
     "resume": "api",
@@ -63,6 +64,7 @@ __all__ = [
     "audit",
     "card",
     "compare",
+    "generate_data",
     "import_run",
     "load_dataset",
     "resume",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from amemgym import files
-from amemgym.api import check_addresses, wait_for
+from amemgym.api import check_addresses
 from amemgym.errors import AMemGymError, RunDirectoryError, RunFailed, UnknownName, UsageError
 from amemgym.evaluate import RunDirectory, RunSpec, RunWatcher, describe_data, make_spec
 from amemgym.generate import load_dataset
@@ -20,6 +20,7 @@ from amemgym.quality.qualities import qualities
 from amemgym.quality.raters import agreements
 from amemgym.scenario import Dataset
 from amemgym.tasks import prompts_for
+from amemgym.together import wait_for
 
 #: fields of `RunSpec` that an audit has too
 AUDIT_SETTINGS = (

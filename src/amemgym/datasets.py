@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from amemgym.api import check_addresses, wait_for
+from amemgym.api import check_addresses
 from amemgym.errors import DataError, UnknownName
 from amemgym.evaluate import RunWatcher, make_spec
 from amemgym.llm import check_model_name, embedder, embedder_identity, know_keys
@@ -15,6 +15,7 @@ from amemgym.quality.blind import BlindModel, folder_of, held
 from amemgym.quality.card import Card, describe
 from amemgym.scenario import Dataset, Scenario, find_faults, load_dataset
 from amemgym.tasks import prompts_for
+from amemgym.together import wait_for
 
 #: fields of `RunSpec` that a card has too
 CARD_SETTINGS = (
