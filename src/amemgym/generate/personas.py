@@ -228,7 +228,7 @@ def _chosen_parquet(parts: Sequence[Path], path: Path, users: int, seed: int) ->
             inside = {number - first for number in chosen if first <= number < first + rows}
             if inside:
                 found |= {
-                    first + at: (f"{part}, row {first + at + 1}", row) for at, row in _rows_of(file, group, inside)
+                    first + at: (f"{path}, row {first + at + 1}", row) for at, row in _rows_of(file, group, inside)
                 }
             first += rows
     except (ArrowException, ValueError) as error:
