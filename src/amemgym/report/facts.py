@@ -17,7 +17,7 @@ from amemgym.report.wording import NONE, count, number, percent, signed
 ROWS = 14
 LENGTHS = {
     "utterances": "utterance",
-    "user_utterances": "utterances of a user, all",
+    "user_utterances": "a user's utterances",
     "questions": "question",
     "answers": "answer (option)",
     "profiles": "profile",
