@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from amemgym.api import RunReport, compare, import_run, resume, run, score, write_report
     from amemgym.datasets import card, write_card
     from amemgym.env import Environment, Episode
+    from amemgym.generate import load_dataset
     from amemgym.memory import Item, Memory
     from amemgym.messages import Message
-    from amemgym.scenario import Dataset, Scenario, load_dataset, save_dataset
+    from amemgym.scenario import Dataset, Scenario, save_dataset
 
 _WHERE = {
     "Dataset": "scenario",
@@ -35,7 +36,7 @@ _WHERE = {
     "card": "datasets",
     "compare": "api",
     "import_run": "api",
-    "load_dataset": "scenario",
+    "load_dataset": "generate",
     "resume": "api",
     "run": "api",
     "save_dataset": "scenario",

@@ -30,9 +30,10 @@ from amemgym.evaluate import (
     recorded_data,
 )
 from amemgym.evaluate.examine import raised
+from amemgym.generate import load_dataset
 from amemgym.llm import ModelSettings, check_model_name, embedder_identity, know_keys
 from amemgym.memory import Memory
-from amemgym.scenario import Dataset, load_dataset
+from amemgym.scenario import Dataset
 from amemgym.scores import OWN_ROLES, summarise
 from amemgym.scores.comparison import Comparison, Played, compare_runs
 from amemgym.secrets import redact

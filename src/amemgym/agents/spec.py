@@ -22,6 +22,7 @@ DEFAULT_HABITS = Habits()
 #: agent name → (memory, what it is)
 ASSISTANTS = {
     "native": ("none", "whole conversation in the context window, no memory"),
+    "recent": ("none", "the last messages alone; what leaves the window is lost"),
     "rag": ("vector", "RAG: raw messages, found by nearness"),
     "awe": ("extract", "AWE: a model extracts facts and keeps them up to date; found by nearness"),
     "awi": ("in-context", "AWI: a model rewrites one record; the whole record is read"),

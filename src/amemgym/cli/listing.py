@@ -10,9 +10,9 @@ from rich.table import Table
 
 from amemgym.agents import agent_names
 from amemgym.cli.console import Output
+from amemgym.generate import all_data_names
 from amemgym.llm import model_names
 from amemgym.memory import memory_names
-from amemgym.scenario import data_names
 
 
 class Kind(StrEnum):
@@ -22,12 +22,12 @@ class Kind(StrEnum):
     data = "data"
 
 
-_NAMES = {Kind.agents: agent_names, Kind.memories: memory_names, Kind.models: model_names, Kind.data: data_names}
+_NAMES = {Kind.agents: agent_names, Kind.memories: memory_names, Kind.models: model_names, Kind.data: all_data_names}
 _HINTS = {
     Kind.agents: "A name may end in -freq-n_s-topk (awe-2-4-30). Also: a v1 configuration (.json), file.py:Class.",
     Kind.memories: "Your own: subclass amemgym.Memory; use it as the agent file.py:Class.",
     Kind.models: "",
-    Kind.data: "Also: the path of a v1 JSON file.",
+    Kind.data: "Also: the path of a v1 JSON file; bank sets with settings (bank:base?users=1000&seed=7).",
 }
 
 

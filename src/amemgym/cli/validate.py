@@ -7,15 +7,15 @@ from typing import Annotated
 import typer
 
 from amemgym.cli.console import Output
-from amemgym.scenario import find_data, read_dataset
+from amemgym.generate import check_dataset
 
 
 def validate_command(
     data: Annotated[str, typer.Argument(help="a data set's name, or the path of a v1 JSON file")],
 ) -> None:
     """Check a data set. Ends with 0 only if it can be run; users, periods, sessions and questions count from 0."""
-    name, path = find_data(data)
-    dataset, faults = read_dataset(path, name)
+    dataset, faults = check_dataset(data)
+    path = dataset.path or dataset.name
     console = Output(highlight=False, soft_wrap=True)
     for fault in faults:
         console.print(f"{fault.severity}: {fault}", markup=False)

@@ -1,6 +1,6 @@
 """Scenarios: the simulated users a run is grounded on, and the data sets they come in."""
 
-from amemgym.scenario.dataset import Dataset, load_dataset, parse_dataset, read_dataset, save_dataset
+from amemgym.scenario.dataset import Dataset, dataset_json, load_dataset, parse_dataset, read_dataset, save_dataset
 from amemgym.scenario.model import AnswerOption, Period, Question, Scenario, Session, Update, UserProfile, parse_time
 from amemgym.scenario.sources import data_names, find_data, is_data_name
 from amemgym.scenario.validate import Fault, find_faults
@@ -16,6 +16,7 @@ __all__ = [
     "Update",
     "UserProfile",
     "data_names",
+    "dataset_json",
     "find_data",
     "find_faults",
     "is_data_name",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -84,10 +85,27 @@ def parse_dataset(raw: bytes, *, name: str, path: Path | None = None) -> tuple[D
     return Dataset(name, files.sha256(raw), tuple(scenarios), path), faults
 
 
-def save_dataset(scenarios: Sequence[Scenario], path: str | Path) -> None:
-    """Write users as v1 JSON (UTF-8), whole or not at all. Raises StorageError."""
-    users = [scenario.model_dump() for scenario in scenarios]
-    files.write_atomically(Path(path), json.dumps(users, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+def save_dataset(scenarios: Iterable[Scenario], path: str | Path) -> str:
+    """Write users as v1 JSON (UTF-8), one at a time, the file whole or not at all; gives its sha256.
+
+    Raises StorageError.
+    """
+    hasher = hashlib.sha256()
+    with files.whole_file(Path(path)) as file:
+        for piece in dataset_json(scenarios):
+            hasher.update(piece)
+            file.write(piece)
+    return hasher.hexdigest()
+
+
+def dataset_json(scenarios: Iterable[Scenario]) -> Iterator[bytes]:
+    """The file's bytes, piece by piece: what `json.dumps` makes of the list with an indent of 1."""
+    between = b"[\n "
+    for scenario in scenarios:
+        text = json.dumps(scenario.model_dump(), indent=1, ensure_ascii=False, allow_nan=False)
+        yield between + text.replace("\n", "\n ").encode("utf-8")  # a line break inside a string is escaped
+        between = b",\n "
+    yield b"\n]\n" if between.startswith(b",") else b"[]\n"
 
 
 def _read_bytes(path: Path) -> bytes:

@@ -80,9 +80,9 @@ class UserProfile(V1Model):
 class Session(V1Model):
     """One conversation: its time, its fixed opening utterance, and the states that utterance exposes.
 
-    Beyond v1, where data was made with difficulties: `kind` says what the session is for (`update`, `distractor`,
-    `other`, `mistake`), `retracted_states` what its utterance tells of the user that is not so and that a later session
-    of the same period tells otherwise.
+    Beyond v1, where data was made with difficulties: `kind` says what the session is for (`update`, `mistake`,
+    `correction`, `contradiction`, `distractor`, `other`), `retracted_states` what its utterance tells of the user that
+    is not so and that a later session of the same period tells otherwise.
     """
 
     query: str
@@ -139,7 +139,7 @@ class Question(V1Model):
 
 
 class Scenario(V1Model):
-    """Everything one episode is grounded on."""
+    """Everything one episode is grounded on. `generation` says how it was made, where this package made it."""
 
     id: str
     user_profile: UserProfile
@@ -147,6 +147,7 @@ class Scenario(V1Model):
     periods: list[Period]
     qas: list[Question]
     start_time: TimeText | None = None
+    generation: dict[str, Any] | None = None
 
     def variant(self, period: int, question: int) -> tuple[str, ...]:
         """The values of the question's required info after that period (both count from 0)."""

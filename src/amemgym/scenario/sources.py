@@ -25,8 +25,8 @@ def data_names() -> dict[str, str]:
 
 
 def is_data_name(data: str) -> bool:
-    """Whether a data set goes by that name; loads nothing."""
-    return data == "starter" or data in PUBLISHED or data in plug_ins("datasets")
+    """Whether a data set goes by that name (`bank:` begins those of the scenario bank); loads nothing."""
+    return data.startswith("bank:") or data == "starter" or data in PUBLISHED or data in plug_ins("datasets")
 
 
 def find_data(data: str | Path) -> tuple[str, Path]:

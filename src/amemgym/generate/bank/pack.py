@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from string import Formatter
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
@@ -37,6 +37,11 @@ ONE_LINE = r"^[^\n\r]*$"
 Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, pattern=ONE_LINE)]
 Id = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]*(_[a-z0-9]+)*$")]
 ValueName = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=60, pattern=ONE_LINE)]
+
+ProfileField = Literal["name", "age", "gender", "city", "occupation", "hobby", "habit", "origin", "trait"]
+
+#: what a relative's description and a person's sketch can name
+RELATIVE_SLOTS, SKETCH_SLOTS = frozenset({"friend"}), frozenset(get_args(ProfileField))
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -69,7 +74,8 @@ class Variable(_Part):
 
 
 class Domain(_Part):
-    """One domain of life. `chats` are what a user may ask about it without telling anything."""
+    """One domain of life. `chats` are what a user may ask about it without telling anything; `not_with` names domains
+    whose states could contradict this one's, so that no user has both."""
 
     title: Line
     questions: list[Line] = Field(min_length=2)
@@ -77,6 +83,7 @@ class Domain(_Part):
     chats: list[Line] = Field(min_length=4)
     variables: dict[Id, Variable] = Field(min_length=2, max_length=3)
     ages: tuple[int, int] = (18, 99)
+    not_with: list[Id] = []
 
     @model_validator(mode="before")
     @classmethod
@@ -96,13 +103,14 @@ class Leads(_Part):
 
 
 class PackFile(_Part):
-    """pack.yaml. `space` joins sentences, `summary` joins events; `profile` names the lines of a profile."""
+    """pack.yaml. `space` joins sentences; `profile` names the lines of a profile, `sketch` is the last of them."""
 
+    language: Id
     space: str
     leads: Leads
     relatives: list[Line] = Field(min_length=4)
     chats: list[Line] = Field(min_length=8)
-    profile: dict[str, Line]
+    profile: dict[ProfileField, Line] = Field(min_length=1)
     sketch: Line
 
 
@@ -166,16 +174,27 @@ def load_pack(name: str) -> Pack:
     words = _parsed(PackFile, paths[0], raw[paths[0]])
     people = _parsed(PeopleFile, paths[1], raw[paths[1]])
     domains = {path.stem: _parsed(Domain, path, raw[path]) for path in paths[2:]}
+    if faults := list(_words_faults(words)):
+        raise DataError(_told(paths[0], faults))
     for path in paths[2:]:
         faults = list(domain_faults(domains[path.stem]))
         if not re.fullmatch(r"[a-z][a-z0-9_]*", path.stem):
             faults.insert(0, "the file's name is the domain's id: lower-case letters, digits and underscores")
+        faults += [f"not_with: there is no domain '{n}'" for n in domains[path.stem].not_with if n not in domains]
         if faults:
             raise DataError(_told(path, faults))
     if not domains:
         raise DataError(f"{folder / 'domains'} holds no domain (a YAML file each)")
     digest = files.sha256(b"\x1e".join(path.name.encode() + b"\x1f" + raw[path] for path in paths))
     return Pack(folder.name, words, people, domains, digest)
+
+
+def _words_faults(words: PackFile) -> Iterator[str]:
+    for kind, lines in words.leads.model_dump().items():
+        yield from _slot_faults(f"leads, {kind}", lines, frozenset())
+    yield from _slot_faults("chats", words.chats, frozenset())
+    yield from _slot_faults("relatives", words.relatives, RELATIVE_SLOTS)
+    yield from _slot_faults("sketch", [words.sketch], SKETCH_SLOTS)
 
 
 def domain_faults(domain: Domain) -> Iterator[str]:
