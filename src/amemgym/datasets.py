@@ -108,7 +108,8 @@ def card(
         with held(folder) if folder is not None else contextlib.nullcontext():
             made = wait_for(work_through)
     except ModelError as error:
-        error.args = (f"{error}{'' if str(error).endswith('.') else '.'} {KEPT.format(folder)}",)
+        if folder is not None:
+            error.args = (f"{error}{'' if str(error).endswith('.') else '.'} {KEPT.format(folder)}",)
         raise
     if not made.size.users:
         raise DataError("there are no users, so there is nothing to describe")
