@@ -15,7 +15,7 @@ from amemgym.quality.advice import advice
 from amemgym.quality.alike import Alike, AlikeCounter
 from amemgym.quality.blind import Bill, BlindModel
 from amemgym.quality.change import Change, ChangeCounter
-from amemgym.quality.gates import Gate, GateCounter, Place, Verdict, corrected, places, tested
+from amemgym.quality.gates import Gate, GateCounter, Place, Verdict, corrected, family, places
 from amemgym.quality.size import Size, SizeCounter
 from amemgym.quality.wording import Wording, WordingCounter
 from amemgym.scenario import Scenario
@@ -103,6 +103,6 @@ async def describe(
         wording=wording.result(),
         alike=alike.result(),
         gates=judged,
-        level=corrected(len(tested(judged))),
+        level=corrected(len(family(judged))),
         bill=model.bill,
     )

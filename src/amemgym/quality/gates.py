@@ -203,8 +203,8 @@ class GateCounter:
         return tuple(_judged(name, self._sums[name], level, self._users) for name in present)
 
 
-def tested(gates: Sequence[Gate]) -> list[Gate]:
-    """Those that have an interval."""
+def family(gates: Sequence[Gate]) -> list[Gate]:
+    """Those that are judged, and so must hold together."""
     return [gate for gate in gates if gate.users >= USERS]
 
 

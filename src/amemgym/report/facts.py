@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from amemgym.quality.alike import COSINE, TRIGRAMS
 from amemgym.quality.card import Card
-from amemgym.quality.gates import Gate, tested
+from amemgym.quality.gates import Gate, family
 from amemgym.quality.languages import Language
 from amemgym.quality.reading import Reading
 from amemgym.quality.tally import Spread
@@ -177,7 +177,7 @@ GATE_HEADER = ("gate", "accuracy", "chance", "difference", "interval", "n", "use
 
 def notes(card: Card) -> list[str]:
     """What must be known to read the gates."""
-    told = len(tested(card.gates))
+    told = len(family(card.gates))
     found = [
         "gates: what is answered without memory, over all users, periods and questions, options in the data's order;"
         " chance: the mean of 1 / options over the same exams; always-k leaves out questions with fewer options",
