@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+import hashlib
+from collections.abc import Iterable, Iterator, Sized
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from amemgym.api import check_addresses
-from amemgym.errors import DataError, UnknownName
+from amemgym.errors import DataError, ModelError, UnknownName
 from amemgym.evaluate import RunWatcher, make_spec
+from amemgym.generate import Users, open_users
 from amemgym.llm import check_model_name, embedder, embedder_identity, know_keys
 from amemgym.quality.blind import BlindModel, folder_of, held
 from amemgym.quality.card import Card, describe
-from amemgym.scenario import Dataset, Scenario, find_faults, load_dataset
+from amemgym.scenario import Dataset, Scenario, dataset_json, find_faults
 from amemgym.tasks import prompts_for
 from amemgym.together import wait_for
 
@@ -32,6 +35,7 @@ CARD_SETTINGS = (
 )
 #: where replies of a model that costs something are kept, if nothing else is said
 WORK = Path("runs/card")
+KEPT = "Replies are kept in {}; the same command asks for the others alone"
 
 
 def card(
@@ -45,7 +49,8 @@ def card(
     """Describe a data set: its size, changes and wording, and its leak gates, measured without any memory.
 
     Args:
-        data: a name or a path, a data set, or scenarios, which are taken one at a time.
+        data: a name or a path, a data set, or scenarios. They are taken one at a time, so a set of the bank, which is
+            made as it is read, needs no more memory with many users than with few.
         model: the no-context model: `offline`, or `openai:<name>`.
         work: the folder in which the model's replies are kept, so that none is asked for twice; default: none for the
             offline model, else `runs/card`.
@@ -64,10 +69,9 @@ def card(
     check_model_name(asked.model)
     check_addresses(spec, [asked])
     embedder_name = embedder_identity(spec.embedder)
-    dataset = load_dataset(data) if isinstance(data, str | Path) else data
-    name = str(getattr(dataset, "name", "scenarios"))
-    if isinstance(dataset, Dataset):
-        watcher.planned(len(dataset), len(dataset), 0, 0)
+    users: Users | Iterable[Scenario] = open_users(data) if isinstance(data, str | Path) else data
+    if isinstance(users, Sized):
+        watcher.planned(len(users), len(users), 0, 0)
     work = WORK if work is None and model != "offline" else work
     folder = None if work is None else folder_of(asked, Path(work).expanduser())
     blind = BlindModel(
@@ -78,16 +82,19 @@ def card(
         attempts=spec.attempts,
         watcher=watcher,
     )
-    if folder is not None and model != "offline":
-        before = f"{blind.estimate(_checked(dataset))}, " if not isinstance(dataset, Iterator) else ""
-        watcher.said(f"{before}asked of {model}; replies are kept in {folder}, and what is there is not asked again")
+    if model != "offline":
+        # what can be gone through only once is not counted before
+        before = "" if isinstance(users, Iterator) else f"{blind.estimate(_checked(users))}; "
+        watcher.said(
+            f"{before}{model} is asked; replies are kept in {folder}, and none that is there is asked for again"
+        )
+    counted = _Counted(_checked(users))
 
     async def work_through() -> Card:
         try:
             return await describe(
-                name,
-                getattr(dataset, "sha256", None),
-                _checked(dataset),
+                str(getattr(users, "name", "scenarios")),
+                counted,
                 embedder(spec.embedder),
                 embedder_name,
                 asked.model,
@@ -98,8 +105,41 @@ def card(
         finally:
             await blind.aclose()
 
-    with held(folder) if folder is not None else contextlib.nullcontext():
-        return wait_for(work_through)
+    try:
+        with held(folder) if folder is not None else contextlib.nullcontext():
+            made = wait_for(work_through)
+    except ModelError as error:
+        if folder is not None:
+            error.args = (f"{error}{'' if str(error).endswith('.') else '.'} {KEPT.format(folder)}",)
+        raise
+    if not made.size.users:
+        raise DataError("there are no users, so there is nothing to describe")
+    return replace(made, sha256=users.sha256 if isinstance(users, Dataset) else counted.sha256)
+
+
+class _Counted:
+    """Users passed on one at a time; once they are all through, `sha256` is that of the file they would be saved as."""
+
+    def __init__(self, users: Iterable[Scenario]) -> None:
+        self._users = users
+        self._hasher = hashlib.sha256()
+
+    def __iter__(self) -> Iterator[Scenario]:
+        passing: list[Scenario] = []
+
+        def noted() -> Iterator[Scenario]:
+            for user in self._users:
+                passing.append(user)
+                yield user
+
+        for piece in dataset_json(noted()):
+            self._hasher.update(piece)
+            while passing:
+                yield passing.pop()
+
+    @property
+    def sha256(self) -> str:
+        return self._hasher.hexdigest()
 
 
 def _checked(users: Iterable[Scenario]) -> Iterator[Scenario]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,7 +11,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 import amemgym
 from amemgym.evaluate import EpisodeResult, RunDirectory
@@ -22,8 +20,6 @@ from amemgym.report.html import html_report
 from amemgym.scores.diagnosis import diagnose, mistake
 from tests.report import hostile
 
-QUIET = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
-QUIET += " --disable-component-update --disable-sync"
 PHONE = {"width": 360, "height": 740}
 OVERFLOW = "document.documentElement.scrollWidth - innerWidth"
 #: what is opened is filled soon after, and may hold what can be opened
@@ -31,18 +27,6 @@ OPEN_ALL = """() => {
   for (const details of document.querySelectorAll("details:not([open])")) details.open = true;
   return !document.querySelector("details:not([open]), details:has(> summary:only-child)");
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    names = ("chromium", "chromium-browser", "google-chrome")
-    program = os.environ.get("AMEMGYM_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
-    if program is None:
-        pytest.skip("no Chromium found; install one, or name it in AMEMGYM_CHROMIUM")
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=program, args=QUIET.split())
-        yield started
-        started.close()
 
 
 @dataclass

@@ -8,6 +8,9 @@ from amemgym.quality.gates import Gate, Kind, Verdict
 
 #: an arm of an interval longer than this leaves room for a leak that matters
 WIDE = 0.1
+#: a difference from chance smaller than this is no more than a remark
+SLIGHT = 0.01
+_SMALL = f"The difference is slight, under {SLIGHT}; it is seen as the users are many."
 
 
 def advice(gates: Sequence[Gate]) -> list[str]:
@@ -16,7 +19,8 @@ def advice(gates: Sequence[Gate]) -> list[str]:
     for kind, says in _SAYS.items():
         failing = [gate for gate in gates if gate.kind is kind and gate.verdict is Verdict.FAILS]
         if failing:
-            found.append(says(failing))
+            small = f" {_SMALL}" if all(abs(gate.difference or 0) < SLIGHT for gate in failing) else ""
+            found.append(says(failing) + small)
     told = [gate for gate in gates if gate.verdict is not Verdict.UNTOLD]
     if told and not found:
         found.append("No gate fails: no rule that knows nothing of the user can be told from chance with these users.")

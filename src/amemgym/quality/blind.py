@@ -17,7 +17,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from amemgym import files
-from amemgym.errors import ContentFiltered, ContextOverflow, UsageError
+from amemgym.errors import ContentFiltered, ContextOverflow, RequestRefused, UsageError
 from amemgym.evaluate.watch import RunWatcher
 from amemgym.llm import Door, Journal, Line, Model, ModelSettings, at, describe_model, estimate_tokens, open_model
 from amemgym.llm.prices import rate_of
@@ -44,7 +44,10 @@ class Bill:
 
     def __str__(self) -> str:
         about = "about " if self.estimated else ""
-        cost = f"{about}${self.dollars:.2f}" if self.dollars is not None else "a price that is not known"
+        if self.dollars is None:
+            cost = "at a price that is not known"
+        else:
+            cost = f"{about}${self.dollars:.2f} at list price" if self.dollars >= 0.01 else "under $0.01 at list price"
         calls = f"{self.calls:,} call{'' if self.calls == 1 else 's'}"
         return f"{calls}, {about}{self.input:,} tokens in, {about}{self.output:,} out, {cost}"
 
@@ -122,16 +125,17 @@ def _task(question: Question) -> ChooseOption:
 async def _ask(model: Model, number: int, question: Question) -> Blind:
     labels = tuple(dict(zip(question.required_info, o.state, strict=True)) for o in question.answer_choices)
     try:
-        with at(f"q{number}", None, labels):
+        with at(f"q{number}", "exam", labels):
             answer = await model.ask(_task(question))
-    except (ContentFiltered, ContextOverflow):
+    except (ContentFiltered, ContextOverflow, RequestRefused):
         return Blind(None, missing=True)
     return Blind(None if answer.value is None else answer.value - 1)
 
 
 def folder_of(settings: ModelSettings, work: Path) -> Path:
     """Where one model's replies are kept under `work`: another model, address or temperature has another folder."""
-    return work / files.slug(f"{settings.model} {files.canonical_json(describe_model(settings))}")
+    described = files.canonical_json(describe_model(settings))
+    return work / f"{files.slug(settings.model)}-{files.sha256(described.encode('utf-8'))[:8]}"
 
 
 @contextmanager

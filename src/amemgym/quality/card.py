@@ -15,7 +15,7 @@ from amemgym.quality.advice import advice
 from amemgym.quality.alike import Alike, AlikeCounter
 from amemgym.quality.blind import Bill, BlindModel
 from amemgym.quality.change import Change, ChangeCounter
-from amemgym.quality.gates import Gate, GateCounter, Place, Verdict, corrected, places, tested
+from amemgym.quality.gates import Gate, GateCounter, Place, Verdict, corrected, family, places
 from amemgym.quality.size import Size, SizeCounter
 from amemgym.quality.wording import Wording, WordingCounter
 from amemgym.scenario import Scenario
@@ -24,10 +24,10 @@ from amemgym.version import __version__
 
 @dataclass(frozen=True)
 class Card:
-    """Everything a card says. `model` is the no-context model; `level` that of each gate's interval."""
+    """Everything a card says. `model` is the no-context model; `level` that of each gate's interval;
+    `sha256` that of the file the data is in, or would be saved as."""
 
     name: str
-    sha256: str | None
     seed: int
     model: str
     size: Size
@@ -37,6 +37,7 @@ class Card:
     gates: tuple[Gate, ...]
     level: float
     bill: Bill
+    sha256: str | None = None
     amemgym: str = __version__
 
     @property
@@ -72,7 +73,6 @@ class Card:
 
 async def describe(
     name: str,
-    sha256: str | None,
     users: Iterable[Scenario],
     embedder: Embedder,
     embedder_name: str,
@@ -96,7 +96,6 @@ async def describe(
     judged = gates.result()
     return Card(
         name=name,
-        sha256=sha256,
         seed=seed,
         model=model_name,
         size=size.result(),
@@ -104,6 +103,6 @@ async def describe(
         wording=wording.result(),
         alike=alike.result(),
         gates=judged,
-        level=corrected(len(tested(judged))),
+        level=corrected(len(family(judged))),
         bill=model.bill,
     )

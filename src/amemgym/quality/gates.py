@@ -145,7 +145,7 @@ class GateCounter:
     def __init__(self, seed: int) -> None:
         self._seed = seed
         self._sums: dict[str, _Sums] = {}
-        self._most = 0
+        self._users = self._most = 0
 
     def add(self, user: Scenario, asked: Vectors, options: Sequence[Vectors], blind: Sequence[Blind] = ()) -> None:
         """`asked` are the questions' vectors, `options` those of each question's options; `blind` the model's choice
@@ -154,6 +154,7 @@ class GateCounter:
             [user.gold(period, question) for period in range(len(user.periods))] for question in range(len(user.qas))
         ]
         counts = [len(question.answer_choices) for question in user.qas]
+        self._users += 1
         self._most = max([self._most, *counts])
         drawn = play_reference("uniform", 0, user, 0, IMPORTED, self._seed, probing=False).exams
         expected = math.fsum(1 / len(exam.order) for exam in drawn)
@@ -199,11 +200,11 @@ class GateCounter:
         ]
         present = [name for name in names if name in self._sums]
         level = corrected(sum(len(self._sums[name].cells) >= USERS for name in present))
-        return tuple(_judged(name, self._sums[name], level) for name in present)
+        return tuple(_judged(name, self._sums[name], level, self._users) for name in present)
 
 
-def tested(gates: Sequence[Gate]) -> list[Gate]:
-    """Those that have an interval."""
+def family(gates: Sequence[Gate]) -> list[Gate]:
+    """Those that are judged, and so must hold together."""
     return [gate for gate in gates if gate.users >= USERS]
 
 
@@ -236,13 +237,14 @@ def _rule(name: str, user: Scenario) -> Callable[[int], int]:
 _UNUSED = Random(0)
 
 
-def _judged(name: str, sums: _Sums, level: float) -> Gate:
+def _judged(name: str, sums: _Sums, level: float, of: int) -> Gate:
+    """The gate by its sums, in a data set of so many users."""
     kind, text = _TEXTS.get(name) or (Kind.ORDER, f"chooses option {name.removeprefix('always-')}")
     users, n, expected = len(sums.cells), round(math.fsum(sums.cells)), math.fsum(sums.expected)
     gained = [right - by_chance for right, by_chance in zip(sums.right, sums.expected, strict=True)]
     interval = ratio_interval(gained, sums.cells, level) if users >= USERS else None
     verdict = Verdict.UNTOLD
-    why: str | None = TOO_FEW if users > 1 else ONE_USER if users else NO_CELLS
+    why: str | None = ONE_USER if of == 1 else TOO_FEW if users else NO_CELLS
     if interval is not None:
         # a share lies between 0 and 1, so its difference from chance can be no more than this
         least, most = -expected / n, 1 - expected / n

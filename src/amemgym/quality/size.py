@@ -70,7 +70,7 @@ class SizeCounter:
                 self._types.add(option.type or "not said")
         self._add_sessions(user)
         self._add_times(user)
-        if isinstance(made := (user.model_extra or {}).get("generation"), Mapping):
+        if (made := user.generation) is not None:
             self._recorded += 1
             self._add_settings(made)
 

@@ -67,7 +67,7 @@ def card_page(card: Card) -> str:
     """The self-contained page, in HTML."""
     values = [end for gate in card.gates for end in (gate.difference, *(gate.interval or ()))]
     scale = Scale.about_zero(values)
-    most = max((place.gold / place.n for place in card.places), default=1)
+    most = max((max(place.gold, place.expected) / place.n for place in card.places), default=1)
     return render(
         "card.html",
         card=card,
@@ -76,7 +76,7 @@ def card_page(card: Card) -> str:
         gate_header=GATE_HEADER,
         axis=charts.axis(scale),
         legend=[(verdict, LOOKS[verdict].swatch()) for verdict in Verdict],
-        places=[(place, place.gold / place.n / (most or 1)) for place in card.places],
+        places=[(p, p.gold / p.n / most, p.expected / p.n / most) for p in card.places],
         lengths=[length_row(kind, card.wording.lengths[kind]) for kind in LENGTHS],
         length_header=LENGTH_HEADER,
         histograms=_histograms(card),

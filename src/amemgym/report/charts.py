@@ -90,6 +90,8 @@ class Scale:
     def named_ticks(self) -> list[float]:
         """Those with a number: every other one where a phone has no room for all."""
         ticks = self.ticks()
+        if self.low == -self.high:
+            return ticks[::2]  # both ends and 0
         return ticks if len(ticks) <= 5 else [tick for tick in ticks if tick * 2 == round(tick * 2)]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from amemgym.quality.alike import COSINE, TRIGRAMS
 from amemgym.quality.card import Card
-from amemgym.quality.gates import Gate, tested
+from amemgym.quality.gates import Gate, family
 from amemgym.quality.languages import Language
 from amemgym.quality.reading import Reading
 from amemgym.quality.tally import Spread
@@ -17,7 +17,7 @@ from amemgym.report.wording import NONE, count, number, percent, signed
 ROWS = 14
 LENGTHS = {
     "utterances": "utterance",
-    "user_utterances": "utterances of a user, all",
+    "user_utterances": "a user's utterances",
     "questions": "question",
     "answers": "answer (option)",
     "profiles": "profile",
@@ -177,7 +177,7 @@ GATE_HEADER = ("gate", "accuracy", "chance", "difference", "interval", "n", "use
 
 def notes(card: Card) -> list[str]:
     """What must be known to read the gates."""
-    told = len(tested(card.gates))
+    told = len(family(card.gates))
     found = [
         "gates: what is answered without memory, over all users, periods and questions, options in the data's order;"
         " chance: the mean of 1 / options over the same exams; always-k leaves out questions with fewer options",

@@ -1,0 +1,222 @@
+"""Leak gates: the published numbers, counts by hand, leaks that were planted, and data that leaks nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import amemgym
+from amemgym.quality.advice import advice
+from amemgym.quality.gates import NO_CONTEXT, Blind, Gate, GateCounter, Kind, Verdict, corrected, family, places
+from amemgym.scenario import Scenario, load_dataset
+from amemgym.scores.intervals import ratio_interval
+from tests.quality.made import (
+    PERIODS,
+    QUESTIONS,
+    Change,
+    gates_of,
+    gold_first,
+    gold_longest,
+    gold_shortest,
+    users,
+    vectors,
+)
+from tests.scenario.build import build_user, question, small_user
+from tests.support.shared import shared
+
+ORDER = ("always-1", "always-2", "always-3", "always-4", "last")
+
+
+def failing(gates: dict[str, Gate]) -> set[str]:
+    return {name for name, gate in gates.items() if gate.verdict is Verdict.FAILS}
+
+
+# --- the published set ---
+
+
+@pytest.fixture(scope="module")
+def published() -> dict[str, Gate]:
+    return gates_of(load_dataset(shared("data/amemgym-v1.base/data.json")).scenarios)
+
+
+def test_the_published_numbers(published: dict[str, Gate]) -> None:
+    known = {"always-1": 0.25682, "always-2": 0.26273, "always-3": 0.22409, "always-4": 0.17955}
+    known |= {"longest": 0.24818, "shortest": 0.21591}
+    for name, accuracy in known.items():
+        gate = published[name]
+        assert gate.accuracy == pytest.approx(accuracy, abs=5e-6)
+        assert (gate.n, gate.users) == (2200, 20)
+        assert gate.chance == pytest.approx(0.23076, abs=5e-6)
+    assert [published[f"always-{k}"].n for k in (5, 6, 7)] == [68 * 11, 12 * 11, 2 * 11]
+
+
+def test_the_published_order_is_biased(published: dict[str, Gate]) -> None:
+    assert failing(published) == {"always-1", "always-2", "always-4", "last"}
+    assert published["always-7"].verdict is Verdict.UNTOLD and published["always-7"].users == 2
+    said = " ".join(advice(list(published.values())))
+    assert "The order of the options is biased" in said and "protocol amemgym" in said
+    assert "more often than by chance at place 1 and place 2 and less often at place 4 and the last place" in said
+    assert "slight" not in said
+
+
+def test_gold_by_place(published: dict[str, Gate]) -> None:
+    table = places(list(published.values()))
+    assert [place.place for place in table] == [1, 2, 3, 4, 5, 6, 7]
+    assert [place.gold for place in table][:4] == [565, 578, 493, 395]
+    assert sum(place.gold for place in table) == 2200
+    assert sum(place.expected for place in table) == pytest.approx(2200)
+
+
+# --- by hand ---
+
+
+def test_the_small_users_gates() -> None:
+    # gold of the first question (4 options) is 0 1 1 2, of the second (3) 2 1 1 1
+    gates = gates_of([Scenario.model_validate(small_user(id)) for id in "abc"])
+    right = {"always-1": 1, "always-2": 5, "always-3": 2, "always-4": 0, "last": 1, "longest": 5, "shortest": 1}
+    assert {name: gates[name].right for name in right} == {name: 3 * count for name, count in right.items()}
+    assert gates["always-4"].n == 3 * 4 and gates["always-4"].chance == 1 / 4
+    assert gates["last"].n == 3 * 8 and gates["last"].chance == pytest.approx((4 / 4 + 4 / 3) / 8)
+    assert gates["longest"].difference == pytest.approx((5 - 7 / 3) / 8)
+
+
+def test_the_option_most_like_the_question_is_the_one_with_the_greatest_product() -> None:
+    user = Scenario.model_validate(small_user())
+    asked = np.array([[1, 0], [0, 1]], dtype=np.float32)
+    first = np.array([[0, 1], [1, 0], [0.5, 0.5], [-1, 0]], dtype=np.float32)
+    second = np.array([[1, 0], [0.5, 0.5], [0, 1]], dtype=np.float32)
+    counter = GateCounter(0)
+    counter.add(user, asked, [first, second])
+    gate = next(gate for gate in counter.result() if gate.name == "most-alike")
+    assert gate.right == 2 + 1  # option 1 of the first question, option 2 of the second
+
+
+def test_a_models_unreadable_replies_are_wrong_and_its_missing_ones_count_in_nothing() -> None:
+    counter = GateCounter(0)
+    for id, answers in (
+        ("a", [Blind(1), Blind(2)]),
+        ("b", [Blind(None), Blind(1)]),
+        ("c", [Blind(None, missing=True), Blind(1)]),
+    ):
+        user = Scenario.model_validate(small_user(id))
+        counter.add(user, *vectors(user, np.random.default_rng(0)), answers)
+    gate = next(gate for gate in counter.result() if gate.name == NO_CONTEXT)
+    assert (gate.right, gate.n, gate.unreadable, gate.missing) == (2 + 1 + 0 + 3 + 3, 8 + 8 + 4, 4, 4)
+    assert gate.expected == pytest.approx(2 * (4 / 4 + 4 / 3) + 4 / 3)
+
+
+def test_each_interval_is_that_of_the_ratio_at_a_level_for_all_gates() -> None:
+    scenarios = users(12, seed=3)
+    gates = gates_of(scenarios)
+    assert len(family(list(gates.values()))) == len(gates) == 1 + 4 + 3 + 1
+    level = corrected(len(gates))
+    assert level == pytest.approx(1 - 0.05 / 9)
+    gained = []
+    for scenario in scenarios:
+        golds = [scenario.gold(p, q) for q in range(QUESTIONS) for p in range(PERIODS)]
+        gained.append(golds.count(1) - len(golds) / 4)
+    expected = ratio_interval(gained, [QUESTIONS * PERIODS] * 12, level)
+    assert gates["always-2"].interval == pytest.approx(expected)
+    assert gates["always-2"].difference == pytest.approx(sum(gained) / (12 * QUESTIONS * PERIODS))
+
+
+def test_drawing_is_what_the_reference_agent_does_in_a_run_by_the_protocol_v1(tmp_path: Path) -> None:
+    run = amemgym.run("starter", "uniform", seed=5, protocol="v1", upper_bound=False, out=tmp_path / "r")
+    gate = gates_of(amemgym.load_dataset("starter").scenarios, seed=5)["uniform"]
+    assert gate.accuracy == pytest.approx(run["uniform"]["overall"]) and gate.n == run["uniform"]["n"]
+    assert gate.chance == pytest.approx(run.scores["random"])
+
+
+# --- leaks ---
+
+
+@pytest.mark.parametrize(
+    ("change", "gates", "kind", "words"),
+    [
+        (gold_first, {"always-1", "always-2", "always-3", "always-4", "last"}, Kind.ORDER, "at place 1 and less often"),
+        (gold_longest, {"longest", "shortest"}, Kind.LENGTH, "The length of an option tells"),
+        (gold_shortest, {"longest", "shortest"}, Kind.LENGTH, "The length of an option tells"),
+    ],
+)
+def test_a_planted_leak_is_found_and_named(change: Change, gates: set[str], kind: Kind, words: str) -> None:
+    found = gates_of(users(30, seed=1, change=change, still=True))
+    assert failing(found) == gates
+    assert {found[name].kind for name in gates} == {kind}
+    name = {"at place 1 and less often": "always-1"}.get(words, change.__name__.removeprefix("gold_"))
+    assert found[name].accuracy == 1 and found[name].difference == pytest.approx(0.75)
+    assert any(words in sentence for sentence in advice(list(found.values())))
+
+
+def test_data_without_a_leak_passes_but_for_what_chance_allows() -> None:
+    sets = 100
+    failed = sum(bool(failing(gates_of(users(10, seed=seed)))) for seed in range(sets))
+    # all gates hold together in 95 of 100 or more; more than 12 failures would have a chance below 1 in 500
+    assert failed <= 12
+
+
+def test_without_the_correction_far_more_would_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("amemgym.quality.gates.corrected", lambda gates: 0.95)
+    assert sum(bool(failing(gates_of(users(10, seed=seed)))) for seed in range(40)) > 6
+
+
+def test_a_slight_difference_that_many_users_show_is_called_slight() -> None:
+    gate = Gate("longest", Kind.LENGTH, "", 100_000, 1000, 25_600, 25_000, (0.003, 0.009), Verdict.FAILS)
+    assert "The difference is slight, under 0.01" in advice([gate])[0]
+
+
+# --- what cannot be told ---
+
+
+def test_one_user_gives_no_interval() -> None:
+    gates = gates_of(users(1, seed=0, change=gold_first, still=True))
+    assert {gate.verdict for gate in gates.values()} == {Verdict.UNTOLD}
+    assert all(gate.interval is None and gate.difference is not None for gate in gates.values())
+    (sentence,) = advice(list(gates.values()))
+    assert sentence.startswith("It cannot be told whether uniform, first (always-1), ") and "one user" in sentence
+
+
+def test_two_users_are_too_few() -> None:
+    gates = gates_of(users(2, seed=0))
+    assert {gate.verdict for gate in gates.values()} == {Verdict.UNTOLD}
+    assert "fewer than 3 users" in advice(list(gates.values()))[0]
+
+
+def test_an_interval_that_holds_whatever_is_true_tells_nothing() -> None:
+    """Of three users, one of whom always has gold first and one never."""
+    made = users(2, seed=0, change=gold_first, still=True) + users(1, seed=1, change=gold_first, still=True)
+    turned = made[0].model_copy(update={"id": "other", "qas": [_reversed(question) for question in made[0].qas]})
+    gates = gates_of([turned, *made[1:]])
+    assert gates["always-1"].verdict is Verdict.UNTOLD and "as wide as it can be" in (gates["always-1"].why or "")
+    assert gates["always-1"].interval == pytest.approx((-0.25, 0.75))
+
+
+def test_a_difference_of_exactly_nothing_passes() -> None:
+    """Gold stands at each of three places equally often for every user, so the intervals have no width."""
+    states = [{"x": value} for value in "abc"]
+    asked = question("Which?", ["x"], ("a",), ("b",), ("c",))
+    made = [Scenario.model_validate(build_user(f"u{n}", {"x": list("abc")}, states, [asked])) for n in range(5)]
+    gates = gates_of(made)
+    assert gates["always-1"].difference == pytest.approx(0) and gates["always-1"].interval == pytest.approx((0, 0))
+    assert all(gates[name].verdict is Verdict.PASSES for name in ("always-1", "always-2", "always-3", "last"))
+
+
+# --- permutations ---
+
+
+def _reversed(question: Any) -> Any:
+    return question.model_copy(update={"answer_choices": question.answer_choices[::-1]})
+
+
+def test_another_order_of_options_changes_the_gates_of_order_alone() -> None:
+    made = users(6, seed=8, change=gold_first, still=True)
+    turned = [user.model_copy(update={"qas": [_reversed(question) for question in user.qas]}) for user in made]
+    before, after = amemgym.card(made), amemgym.card(turned)
+    for one, other in zip(before.gates, after.gates, strict=True):
+        if one.kind not in (Kind.ORDER, Kind.CHANCE):
+            assert one == other
+    found = [{gate.name: gate.accuracy for gate in card.gates} for card in (before, after)]
+    assert found[0]["always-1"] == found[1]["last"] == found[1]["always-4"] == 1
+    assert before.size == after.size and before.change == after.change and before.wording == after.wording

@@ -1,0 +1,38 @@
+"""The card's page in a browser: nothing from data runs, nothing is asked for, and it fits a phone in light and dark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+import amemgym
+from tests.quality.made import gold_first, users
+from tests.report.test_browser import OVERFLOW, PHONE
+from tests.report.test_card import evil_card
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("cards")
+    cards = [amemgym.card(users(8, seed=1, change=gold_first, still=True)), evil_card(folder)]
+    return [amemgym.write_card(card, out=folder / f"{number}.html") for number, card in enumerate(cards)]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_is_quiet_whole_and_fits(browser: Browser, pages: list[Path], scheme: str) -> None:
+    for path in pages:
+        context = browser.new_context(viewport=PHONE, color_scheme=scheme)  # type: ignore[arg-type]
+        page, said, asked = context.new_page(), [], []  # type: ignore[var-annotated]
+        page.on("console", lambda message, said=said: said.append(message.text))
+        page.on("pageerror", lambda error, said=said: said.append(str(error)))
+        page.on("request", lambda request, asked=asked: asked.append(request.url))
+        page.goto(path.as_uri())
+        assert page.evaluate("window.hacked") is None
+        assert page.evaluate(OVERFLOW) <= 0
+        assert page.locator("figure.rows svg.chart .mark").count() > 8
+        ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert (ground == "rgb(255, 255, 255)") == (scheme == "light")
+        assert (said, asked) == ([], [path.as_uri()])
+        context.close()
