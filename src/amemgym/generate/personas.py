@@ -214,8 +214,8 @@ def _chosen_parquet(parts: Sequence[Path], path: Path, users: int, seed: int) ->
     except (ArrowException, ValueError) as error:
         raise DataError(f"{path} cannot be read as parquet ({' '.join(str(error).split())})") from None
     groups = [
-        (part, file, group, file.metadata.row_group(group).num_rows)
-        for part, file in zip(parts, opened, strict=True)
+        (file, group, file.metadata.row_group(group).num_rows)
+        for file in opened
         for group in range(file.metadata.num_row_groups)
     ]
     total = sum(rows for *_, rows in groups)
@@ -224,12 +224,11 @@ def _chosen_parquet(parts: Sequence[Path], path: Path, users: int, seed: int) ->
     found: dict[int, tuple[str, Row]] = {}
     first = 0
     try:
-        for part, file, group, rows in groups:
+        for file, group, rows in groups:
             inside = {number - first for number in chosen if first <= number < first + rows}
             if inside:
-                found |= {
-                    first + at: (f"{path}, row {first + at + 1}", row) for at, row in _rows_of(file, group, inside)
-                }
+                read = _rows_of(file, group, inside)
+                found |= {first + at: (f"{path}, row {first + at + 1}", row) for at, row in read}
             first += rows
     except (ArrowException, ValueError) as error:
         raise DataError(f"{path} cannot be read as parquet ({' '.join(str(error).split())})") from None
