@@ -227,9 +227,8 @@ def _chosen_parquet(parts: Sequence[Path], path: Path, users: int, seed: int) ->
         for file, group, rows in groups:
             inside = {number - first for number in chosen if first <= number < first + rows}
             if inside:
-                found |= {
-                    first + at: (f"{path}, row {first + at + 1}", row) for at, row in _rows_of(file, group, inside)
-                }
+                read = _rows_of(file, group, inside)
+                found |= {first + at: (f"{path}, row {first + at + 1}", row) for at, row in read}
             first += rows
     except (ArrowException, ValueError) as error:
         raise DataError(f"{path} cannot be read as parquet ({' '.join(str(error).split())})") from None
