@@ -17,14 +17,16 @@ from amemgym.version import __version__
 
 if TYPE_CHECKING:
     from amemgym.api import RunReport, compare, import_run, resume, run, score, write_report
+    from amemgym.auditing import AuditReport, audit, sample_labels
     from amemgym.datasets import card, write_card
     from amemgym.env import Environment, Episode
-    from amemgym.generate import load_dataset
+    from amemgym.generate import generate_data, load_dataset
     from amemgym.memory import Item, Memory
     from amemgym.messages import Message
     from amemgym.scenario import Dataset, Scenario, save_dataset
 
 _WHERE = {
+    "AuditReport": "auditing",
     "Dataset": "scenario",
     "Environment": "env",
     "Episode": "env",
@@ -33,12 +35,15 @@ _WHERE = {
     "Message": "messages",
     "RunReport": "api",
     "Scenario": "scenario",
+    "audit": "auditing",
     "card": "datasets",
     "compare": "api",
+    "generate_data": "generate",
     "import_run": "api",
     "load_dataset": "generate",
     "resume": "api",
     "run": "api",
+    "sample_labels": "auditing",
     "save_dataset": "scenario",
     "score": "api",
     "write_card": "datasets",
@@ -46,6 +51,7 @@ _WHERE = {
 }
 
 __all__ = [
+    "AuditReport",
     "Dataset",
     "Environment",
     "Episode",
@@ -55,12 +61,15 @@ __all__ = [
     "RunReport",
     "Scenario",
     "__version__",
+    "audit",
     "card",
     "compare",
+    "generate_data",
     "import_run",
     "load_dataset",
     "resume",
     "run",
+    "sample_labels",
     "save_dataset",
     "score",
     "write_card",

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import shlex
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from anyio.from_thread import start_blocking_portal
 from pydantic import SecretStr
 
 from amemgym.agents import AgentSpec, agent_of_class
@@ -37,8 +35,7 @@ from amemgym.scenario import Dataset
 from amemgym.scores import OWN_ROLES, summarise
 from amemgym.scores.comparison import Comparison, Played, compare_runs
 from amemgym.secrets import redact
-
-T = TypeVar("T")
+from amemgym.together import wait_for
 
 #: how a failure of somebody else's code is told
 CODE_RAISED = "its code raised"
@@ -294,22 +291,6 @@ def _report(manifest: dict[str, Any], outcome: RunOutcome, directory: RunDirecto
             seconds[episode.agent] = seconds.get(episode.agent, 0.0) + sum(used)
     scores = summarise(manifest, outcome.episodes, outcome.upper_bounds, dataset)
     return RunReport(scores, directory.path, tuple(outcome.failures), seconds)
-
-
-def wait_for(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run a coroutine to its end, also where the caller is inside an event loop (a notebook)."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work())
-    with start_blocking_portal() as portal:  # whose end waits for what it started
-        future = portal.start_task_soon(work)
-        try:
-            result: T = future.result()
-            return result
-        except BaseException:
-            future.cancel()
-            raise
 
 
 def continue_with(sentence: str, directory: Path) -> str:

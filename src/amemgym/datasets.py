@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from amemgym.api import check_addresses, wait_for
+from amemgym.api import check_addresses
 from amemgym.errors import DataError, ModelError, UnknownName
 from amemgym.evaluate import RunWatcher, make_spec
 from amemgym.generate import Users, open_users
@@ -18,6 +18,7 @@ from amemgym.quality.blind import BlindModel, folder_of, held
 from amemgym.quality.card import Card, describe
 from amemgym.scenario import Dataset, Scenario, dataset_json, find_faults
 from amemgym.tasks import prompts_for
+from amemgym.together import wait_for
 
 #: fields of `RunSpec` that a card has too
 CARD_SETTINGS = (

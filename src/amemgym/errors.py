@@ -56,11 +56,25 @@ class Interrupted(AMemGymError):
 
 
 class RunFailed(AMemGymError):
-    """Some episodes did not finish; the others did and are kept. `report` has what is finished."""
+    """Some episodes of a run, or users of a generation, did not finish; the others did and are kept. `report` has what
+    is finished."""
 
     def __init__(self, message: str, report: object = None) -> None:
         super().__init__(message)
         self.report = report
+
+
+class GenerationFailed(AMemGymError):
+    """A stage of one user's generation had faults after its last repair; the other users go on.
+
+    `places` are those of the stages that failed, as in the journal's addresses.
+    """
+
+    def __init__(self, user: str, stage: str, faults: Iterable[str], places: Iterable[str] = ()) -> None:
+        told = list(faults)
+        more = f" (and {len(told) - 3} more)" if len(told) > 3 else ""
+        super().__init__(f"{user}, {stage}: {'; '.join(told[:3])}{more}")
+        self.places = tuple(places)
 
 
 class AgentFailed(AMemGymError):

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from filelock import FileLock, Timeout
+
 from amemgym.errors import StorageError
 
 
@@ -84,6 +86,28 @@ def leftovers(directory: Path) -> Iterator[Path]:
         writer = re.fullmatch(r"\..*\.([0-9]{1,9})\.tmp", path.name, re.DOTALL)
         if writer is None or not _is_another_at_work(int(writer[1])):
             yield path
+
+
+@contextlib.contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Hold a folder, made where it is missing, and clear it of what ended processes left half written.
+
+    Raises filelock.Timeout where another process holds it, StorageError.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(folder / ".lock", timeout=0)
+        lock.acquire()
+    except OSError as error:
+        if isinstance(error, Timeout):
+            raise
+        raise storage_error(error, folder) from error
+    try:
+        for leftover in leftovers(folder):
+            leftover.unlink(missing_ok=True)
+        yield
+    finally:
+        lock.release()
 
 
 def _is_another_at_work(pid: int) -> bool:

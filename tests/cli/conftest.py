@@ -18,8 +18,11 @@ import typer
 from amemgym import secrets
 from amemgym.scenario import find_data
 from tests.cli.data import users, write
-from tests.cli.helpers import Ended, against, amemgym, answer, environment, succeeded
+from tests.cli.generating import PEOPLE, Made
+from tests.cli.helpers import Ended, against, amemgym, answer, environment, inside, succeeded
 from tests.cli.warm import warm
+from tests.generate.helpers import jsonl
+from tests.support.generator import served
 from tests.support.mock_openai import MockOpenAI, Request
 
 #: agents with and without a memory that a model writes, and two that cost nothing
@@ -124,3 +127,23 @@ def endpoint(_endpoint: Endpoint) -> Iterator[Endpoint]:
     server.responder, server.delay = answer, 0.0
     yield _endpoint
     server.responder, server.delay = answer, 0.0
+
+
+@pytest.fixture(scope="session")
+def _made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
+    folder = tmp_path_factory.mktemp("made")
+    people = jsonl(folder / "people.jsonl", PEOPLE)
+    with MockOpenAI(served()) as server:
+        made = Made(server, folder / "data.json", people, [], "")
+        made.printed = succeeded(inside(*made.command, "--out", made.out)).out
+        made.requests = list(server.requests)
+        yield made
+
+
+@pytest.fixture
+def made(_made: Made) -> Iterator[Made]:
+    """The endpoint as it was at first."""
+    server = _made.server
+    server.responder, server.delay = served(), 0.0
+    yield _made
+    server.responder, server.delay, server.errors = served(), 0.0, []

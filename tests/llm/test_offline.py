@@ -37,6 +37,7 @@ from amemgym.tasks import (
     Parsed,
     ReconcileFacts,
     Reply,
+    RevealedStates,
     Status,
     Task,
     UpdateRecord,
@@ -90,6 +91,8 @@ def every_task(text: str) -> list[Task[Any]]:
         UpdateRecord("", said, NOW),
         UpdateRecord("", said[1:2], NOW),
         UpdateRecord("pet: puppy\n\ntravel: on foot", said, NOW, ("travel", "pet")),
+        RevealedStates(text, {"travel": ("bicycle", "bus"), "pet": ("puppy", "none")}, said),
+        RevealedStates(text, {}),
     ]
 
 

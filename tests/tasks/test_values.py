@@ -297,7 +297,7 @@ def test_no_long_text_is_normalised_whole(monkeypatch: pytest.MonkeyPatch) -> No
         return unicodedata.normalize(form, text)
 
     monkeypatch.setattr(parse, "unicodedata", SimpleNamespace(normalize=noted))
-    parse._alike.cache_clear()
+    parse.alike.cache_clear()
     name = "home" + "\u0301\u0316" * 500
     for reply in (json.dumps({name: "coast"}), json.dumps({"home": name}), f"{name}: coast", f"home: {name}"):
         assert read(reply, {"home": HOMES, "pet": ("cat", "dog")}) == (None, INVALID)

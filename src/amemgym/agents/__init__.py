@@ -4,7 +4,7 @@ from amemgym.agents.conversational import NO_REPLY, ConversationalAgent, Habits
 from amemgym.agents.protocol import Agent, Examinee, ExamQuestion, ExamReply, ProbeQuestion, ProbeReply
 from amemgym.agents.reference import Cell, Reference, is_reference, reference_agent, reference_names
 from amemgym.agents.spec import AgentSpec, agent_names, agent_of_class, parse_agent
-from amemgym.agents.v1config import LLMConfig, read_agent_file
+from amemgym.agents.v1config import read_agent_file
 
 __all__ = [
     "NO_REPLY",
@@ -16,7 +16,6 @@ __all__ = [
     "ExamReply",
     "Examinee",
     "Habits",
-    "LLMConfig",
     "ProbeQuestion",
     "ProbeReply",
     "Reference",

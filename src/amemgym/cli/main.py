@@ -12,8 +12,10 @@ import typer
 from rich.console import Console
 
 from amemgym import files
+from amemgym.cli.audit import audit_command
 from amemgym.cli.card import card_command
 from amemgym.cli.compare import compare_command
+from amemgym.cli.generate import generate_command
 from amemgym.cli.import_ import import_command
 from amemgym.cli.listing import list_command
 from amemgym.cli.report import report_command
@@ -43,7 +45,9 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "report": report_command,
     "compare": compare_command,
     "import": import_command,
+    "generate": generate_command,
     "validate": validate_command,
+    "audit": audit_command,
     "card": card_command,
     "list": list_command,
 }

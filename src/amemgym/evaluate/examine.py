@@ -16,11 +16,11 @@ from amemgym.agents import Agent, Examinee, ExamReply, ProbeReply
 from amemgym.env import Episode, ExamItem, ProbeItem
 from amemgym.errors import AgentFailed, AMemGymError, ContentFiltered, ContextOverflow
 from amemgym.evaluate.results import ExamResult, ProbeResult
-from amemgym.evaluate.together import first_failure, side_by_side
 from amemgym.evaluate.watch import RunWatcher
 from amemgym.llm import at, here, probe_name, question_name
 from amemgym.memory import Item
 from amemgym.tasks import Status
+from amemgym.together import first_failure, side_by_side
 
 T = TypeVar("T")
 #: how a copy of the agent is made

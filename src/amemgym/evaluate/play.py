@@ -15,11 +15,11 @@ from amemgym.agents import Agent
 from amemgym.env import Episode, UserTurn
 from amemgym.evaluate.examine import Examiner, Seat, Texts, blaming
 from amemgym.evaluate.results import Conversation, EpisodeResult
-from amemgym.evaluate.together import first_failure
 from amemgym.evaluate.watch import RunWatcher
 from amemgym.llm import Line, at, round_name
 from amemgym.messages import TIME_FORMAT, Message
 from amemgym.scenario import Scenario, parse_time
+from amemgym.together import first_failure
 
 
 async def play(

@@ -28,16 +28,13 @@ from amemgym.evaluate.reference import play_reference
 from amemgym.evaluate.results import EpisodeResult, UpperBoundResult
 from amemgym.evaluate.rundir import RunDirectory
 from amemgym.evaluate.spec import RunSpec
-from amemgym.evaluate.together import first_failure
 from amemgym.evaluate.upperbound import bound_names, measure, variants_of
 from amemgym.evaluate.watch import RunWatcher
-from amemgym.llm import Door, Line, ModelSettings, Provider, door_name, embedder, open_model
+from amemgym.llm import Door, Line, ModelSettings, Outages, Provider, door_name, embedder, open_model
 from amemgym.memory import Tools
 from amemgym.scenario import Dataset, Scenario
 from amemgym.tasks import prompts_for
-
-#: so many jobs in a row without any reply are an outage, fewer may be a bad request
-OUTAGE = 3
+from amemgym.together import first_failure
 
 
 @dataclass
@@ -93,8 +90,7 @@ class Run:
         self._resumed = False
         self._providers: list[Provider] = []
         self._outcome = RunOutcome()
-        #: by door: the replies it had given when a job failed by it, and how many jobs failed since without another
-        self._failed: dict[tuple[str, str], tuple[int, int]] = {}
+        self._outages = Outages(self._doors)
 
     async def play(self) -> RunOutcome:
         """Play everything that is not finished. What stopped it early, and what failed, is in the outcome."""
@@ -168,19 +164,11 @@ class Run:
         except AgentFailed as error:
             self._outcome.failures.append(str(error))
         except AMemGymError as error:
-            if isinstance(error, EndpointUnavailable) and self._is_outage():
+            if isinstance(error, EndpointUnavailable) and self._outages.another():
                 raise
             self._outcome.failures.append(f"{name}: {error}")
         except Exception as error:  # code from elsewhere: a memory's, a plug-in's
             self._outcome.failures.append(f"{name}: its code raised {raised(error)}")
-
-    def _is_outage(self) -> bool:
-        """Whether a model failed so many jobs in a row and gave no reply between them."""
-        for name, door in self._doors.items():
-            if door.failing:
-                replies, jobs = self._failed.get(name, (door.replies, 0))
-                self._failed[name] = door.replies, jobs + 1 if replies == door.replies else 1
-        return any(jobs >= OUTAGE for _, jobs in self._failed.values())
 
     def _episode_job(
         self, agent: AgentSpec, user: int, scenario: Scenario, trial: int

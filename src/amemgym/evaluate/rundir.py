@@ -24,15 +24,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from filelock import FileLock, Timeout
+from filelock import Timeout
 from pydantic import BaseModel, Field, TypeAdapter
 
 from amemgym import files
+from amemgym.clean import clean, differences
 from amemgym.errors import DataError, RunDirectoryError
 from amemgym.evaluate.results import EpisodeResult, UpperBoundResult, check_against, validated
 from amemgym.llm import Journal
 from amemgym.scenario import Dataset, Scenario, read_dataset
-from amemgym.secrets import redact
 from amemgym.version import __version__
 
 FORMAT = 2
@@ -182,21 +182,12 @@ class RunDirectory:
         """Hold the directory. Raises RunDirectoryError where another process does, or where it is no run's."""
         self._check_empty()
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            lock = FileLock(self.path / ".lock", timeout=0)
-            lock.acquire()
+            with files.held(self.path):
+                yield
         except Timeout:
             raise RunDirectoryError(
                 f"{self.path} is in use by another process; wait for it, or choose another --out"
             ) from None
-        except OSError as error:
-            raise files.storage_error(error, self.path) from error
-        try:
-            for leftover in files.leftovers(self.path):
-                leftover.unlink(missing_ok=True)
-            yield
-        finally:
-            lock.release()
 
     def _format_error(self, manifest: Mapping[str, Any]) -> RunDirectoryError:
         compared = manifest.get("compared")
@@ -325,33 +316,13 @@ class RunDirectory:
         return value
 
     def _write(self, name: str, value: Any, compact: bool = False) -> None:
-        clean = _clean(value)
-        files.write_atomically(self.path / name, files.compact_json(clean) if compact else files.pretty_json(clean))
+        told = clean(value)
+        files.write_atomically(self.path / name, files.compact_json(told) if compact else files.pretty_json(told))
 
 
 def played_text(dataset: Dataset) -> str:
     """The users that are played, as they stand in the run directory: v1 JSON without any key."""
-    return files.pretty_json(_clean([scenario.model_dump() for scenario in dataset]))
-
-
-def differences(old: Any, new: Any, place: str = "") -> list[str]:
-    """What differs between two settings, a phrase each: `seed is 0 there, 1 here`."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        names = [*old, *(name for name in new if name not in old)]
-        return [d for n in names for d in differences(old.get(n), new.get(n), f"{place}.{n}" if place else str(n))]
-    if old == new:
-        return []
-    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        return [d for i, (a, b) in enumerate(zip(old, new, strict=True)) for d in differences(a, b, f"{place}[{i}]")]
-    shown_old, shown_new = (_short(value) for value in (old, new))
-    return [f"{place} is {shown_old} there, {shown_new} here"]
-
-
-def _short(value: Any) -> str:
-    if isinstance(value, list) and all(isinstance(entry, dict) and "name" in entry for entry in value):
-        return ",".join(str(entry["name"]) for entry in value)
-    text = "not set" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else text[:57] + "…"
+    return files.pretty_json(clean([scenario.model_dump() for scenario in dataset]))
 
 
 def _user(user_id: str) -> str:
@@ -364,15 +335,3 @@ def _episode_name(agent: str, user_id: str, trial: int) -> str:
 
 def _bound_name(model: str, user_id: str) -> str:
     return f"upper-bound/{files.slug(model)}/{_user(user_id)}.json"
-
-
-def _clean(value: Any) -> Any:
-    """A value as it may be written: keys struck out of every text, half characters (a broken emoji's) replaced."""
-    if isinstance(value, str):
-        text = redact(value)
-        return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, Mapping):
-        return {_clean(key): _clean(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_clean(entry) for entry in value]
-    return value

@@ -7,21 +7,19 @@ environment configuration of the original benchmark (v1) is understood too.
 from __future__ import annotations
 
 import difflib
-import json
 import os
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
 from amemgym import secrets
-from amemgym.agents import AgentSpec, LLMConfig, parse_agent, read_agent_file
+from amemgym.agents import AgentSpec, parse_agent, read_agent_file
 from amemgym.errors import UsageError
-from amemgym.llm import KEY, USER_KEY, USER_URL, ModelSettings, same_address
+from amemgym.llm import KEY, USER_KEY, USER_URL, ModelSettings, read_llm_config, same_address
+from amemgym.settings import read_settings, said_of
 
 DEFAULT_AGENTS = ("native", "rag", "awe", "awi", "uniform", "frozen", "lag-1", "oracle")
 
@@ -146,34 +144,12 @@ def make_spec(settings: Mapping[str, Any], place: str = "the settings") -> RunSp
     try:
         return RunSpec.model_validate(dict(settings))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        name = ".".join(str(part) for part in first["loc"])
-        said = first["msg"].removeprefix("Value error, ")
-        raise UsageError(f"{place}: '{name}' {said[0].lower()}{said[1:]} (given: {first['input']!r})") from None
+        raise UsageError(f"{place}: {said_of(error)}") from None
 
 
 def read_config(path: Path) -> tuple[dict[str, Any], SecretStr | None, list[str]]:
     """The settings in a configuration file, a key that a v1 file holds, and remarks. Raises UsageError."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise UsageError(f"cannot read configuration {path}: {error.strerror}") from error
-    except UnicodeDecodeError:
-        raise UsageError(f"configuration {path} is not UTF-8 text") from None
-    try:
-        if path.suffix == ".toml":
-            value = tomllib.loads(text)
-        elif path.suffix == ".json":
-            value = json.loads(text)
-        elif path.suffix in (".yaml", ".yml"):
-            value = yaml.safe_load(text)
-        else:
-            raise UsageError(f"configuration {path} should end in .yaml, .toml or .json")
-    except (ValueError, RecursionError, yaml.YAMLError) as error:
-        said = " ".join(str(error).split())
-        raise UsageError(f"configuration {path} cannot be read as {path.suffix[1:].upper()} ({said})") from None
-    if not isinstance(value, dict):
-        raise UsageError(f"configuration {path} should hold names and values, such as 'agents: [native, rag]'")
+    value = read_settings(path, "agents: [native, rag]")
     if _is_v1_environment(value):
         return _from_v1_environment(value, path)
     value = {str(name).replace("-", "_"): setting for name, setting in value.items()}
@@ -197,12 +173,7 @@ def _from_v1_environment(value: Mapping[str, Any], path: Path) -> tuple[dict[str
         "seed": "seed",
     }
     settings: dict[str, Any] = {new: value[old] for old, new in names.items() if value.get(old) is not None}
-    try:
-        config = LLMConfig.model_validate(value.get("llm_config_low_temp") or {})
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"configuration {path}: 'llm_config_low_temp.{place}': {first['msg']}") from None
+    config = read_llm_config(value.get("llm_config_low_temp"), f"configuration {path}: 'llm_config_low_temp")
     if config.llm_model:
         settings |= {"user_model": f"openai:{config.llm_model}", "user_base_url": config.base_url}
         settings |= {"user_temperature": config.temperature, "user_max_tokens": config.max_tokens}

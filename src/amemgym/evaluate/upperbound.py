@@ -12,12 +12,12 @@ from amemgym.agents import AgentSpec
 from amemgym.env import Rules, grade_choice
 from amemgym.errors import ContentFiltered, ContextOverflow
 from amemgym.evaluate.results import UpperBoundAnswer, UpperBoundResult
-from amemgym.evaluate.together import side_by_side
 from amemgym.evaluate.watch import RunWatcher
 from amemgym.llm import Line, Model, ModelSettings, at, describe_model
 from amemgym.scenario import Scenario
 from amemgym.seeds import generator, permutation
 from amemgym.tasks import ChooseKnowing
+from amemgym.together import side_by_side
 
 
 def bound_names(agents: Sequence[AgentSpec], model: ModelSettings) -> dict[str, tuple[str, ModelSettings]]:

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from amemgym.errors import UsageError
 from amemgym.scenario import parse_time
+from amemgym.settings import said_of
 
 Explicitness = Literal["explicit", "implicit", "subtle", "mixed"]
 
@@ -83,10 +84,7 @@ def make_shape(settings: Mapping[str, Any], place: str = "the settings") -> Shap
     try:
         return Shape.model_validate(dict(settings))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        said = first["msg"].removeprefix("Value error, ")
-        name = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"{place}: '{name}' {said[0].lower()}{said[1:]} (given: {first['input']!r})") from None
+        raise UsageError(f"{place}: {said_of(error)}") from None
 
 
 def parse_query(text: str, place: str) -> dict[str, str]:

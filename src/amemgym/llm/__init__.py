@@ -16,8 +16,10 @@ from amemgym.llm.models import (
     open_model,
     same_address,
 )
+from amemgym.llm.outage import Outages
 from amemgym.llm.place import at, here, probe_name, question_name, round_name
 from amemgym.llm.provider import Completion, Provider, Request, Usage, estimate_tokens
+from amemgym.llm.v1config import LLMConfig, read_llm_config
 
 __all__ = [
     "KEY",
@@ -29,9 +31,11 @@ __all__ = [
     "Door",
     "Embedder",
     "Journal",
+    "LLMConfig",
     "Line",
     "Model",
     "ModelSettings",
+    "Outages",
     "Provider",
     "Request",
     "RoleCount",
@@ -50,6 +54,7 @@ __all__ = [
     "open_model",
     "probe_name",
     "question_name",
+    "read_llm_config",
     "round_name",
     "same_address",
 ]

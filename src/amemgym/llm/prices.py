@@ -1,16 +1,43 @@
-"""What tokens cost, from a table of prices that comes with a package and asks no network; unknown stays unknown."""
+"""What tokens cost, by the price list in the package `genai-prices`; nothing is ever fetched.
+
+A model or an endpoint that the list does not know has no price: unknown is said, not 0.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 
-def price(model: str, input: int, output: int) -> float | None:
-    """US dollars for so many tokens of `openai:<name>` at its list price; None where that model's is not known."""
-    kind, _, name = model.partition(":")
-    if kind != "openai":
+from amemgym.llm.models import DEFAULT_URL, ModelSettings
+
+#: what a rate is asked for: one request of ordinary length, as some models charge more for very long ones
+_REQUEST = 1000
+
+
+@dataclass(frozen=True)
+class Rate:
+    """US dollars a token."""
+
+    input: float
+    output: float
+
+    def of(self, input_tokens: int, output_tokens: int) -> float:
+        """US dollars for so many tokens."""
+        return self.input * input_tokens + self.output * output_tokens
+
+
+def rate_of(settings: ModelSettings) -> Rate | None:
+    """What a model costs at its endpoint, or None where that is not known. Raises UsageError for a broken address."""
+    from genai_prices import Usage, calc_price  # 3 MB of prices, so only where they are asked for
+
+    kind, _, name = settings.model.partition(":")
+    if kind != "openai" or not name:
         return None
-    from genai_prices import Usage, calc_price  # its table takes its time to load
-
     try:
-        return float(calc_price(Usage(input_tokens=input, output_tokens=output), model_ref=name).total_price)
+        price = calc_price(
+            Usage(input_tokens=_REQUEST, output_tokens=_REQUEST),
+            model_ref=name,
+            provider_api_url=settings.resolved_url() or DEFAULT_URL,
+        )
     except LookupError:
         return None
+    return Rate(float(price.input_price) / _REQUEST, float(price.output_price) / _REQUEST)

@@ -18,13 +18,13 @@ from filelock import FileLock, Timeout
 
 from amemgym import files
 from amemgym.errors import ContentFiltered, ContextOverflow, RequestRefused, UsageError
-from amemgym.evaluate.together import side_by_side
 from amemgym.evaluate.watch import RunWatcher
 from amemgym.llm import Door, Journal, Line, Model, ModelSettings, at, describe_model, estimate_tokens, open_model
-from amemgym.llm.prices import price
+from amemgym.llm.prices import rate_of
 from amemgym.quality.gates import Blind
 from amemgym.scenario import Question, Scenario
 from amemgym.tasks import ChooseOption, Context, Prompts
+from amemgym.together import side_by_side
 
 #: tokens of a reply in the form that is asked for; a model that thinks first writes more
 REPLY = 10
@@ -87,7 +87,7 @@ class BlindModel:
             for question in user.qas:
                 calls += 1
                 tokens += estimate_tokens(message.content for message in _task(question).messages(self._prompts))
-        return Bill(calls, tokens, calls * REPLY, True, price(self._settings.model, tokens, calls * REPLY))
+        return Bill(calls, tokens, calls * REPLY, True, self._price(tokens, calls * REPLY))
 
     async def choose(self, user: Scenario) -> list[Blind]:
         """Its choice for each question. Raises ModelError where no reply can be had."""
@@ -106,8 +106,13 @@ class BlindModel:
     @property
     def bill(self) -> Bill:
         """What was used, replies from a journal included."""
-        dollars = price(self._settings.model, self._input, self._output)
+        dollars = self._price(self._input, self._output)
         return Bill(self._calls, self._input, self._output, bool(self._estimated), dollars)
+
+    def _price(self, input: int, output: int) -> float | None:
+        """US dollars, or None where the model's price is not known."""
+        rate = rate_of(self._settings)
+        return None if rate is None else rate.of(input, output)
 
     async def aclose(self) -> None:
         await self._provider.aclose()

@@ -5,18 +5,53 @@ from amemgym.tasks.choice import Choice, parse_choice
 from amemgym.tasks.conversation import FollowUp, Reply
 from amemgym.tasks.exam import ChooseKnowing, ChooseOption, Labels, ProbeStates
 from amemgym.tasks.judging import RecoverVariant, RevealedStates
+from amemgym.tasks.making import (
+    ChooseState,
+    ChooseUpdates,
+    DraftQuestion,
+    ExplainUpdates,
+    LifeEvent,
+    MakeQuestions,
+    Merged,
+    MergeSchema,
+    Merging,
+    Updates,
+)
 from amemgym.tasks.memorising import ExtractFacts, Operation, ReconcileFacts, UpdateRecord
-from amemgym.tasks.parse import Parsed, Status, parse_values
+from amemgym.tasks.parse import Parsed, Status, alike, parse_values
 from amemgym.tasks.prompts import Prompts, languages, prompts_for
+from amemgym.tasks.stage import StageTask
+from amemgym.tasks.wording import (
+    How,
+    Level,
+    ListTopics,
+    Telling,
+    WriteAboutOther,
+    WriteAnswers,
+    WriteDistractor,
+    WriteUtterance,
+)
 
 __all__ = [
     "Choice",
     "ChooseKnowing",
     "ChooseOption",
+    "ChooseState",
+    "ChooseUpdates",
     "Context",
+    "DraftQuestion",
+    "ExplainUpdates",
     "ExtractFacts",
     "FollowUp",
+    "How",
     "Labels",
+    "Level",
+    "LifeEvent",
+    "ListTopics",
+    "MakeQuestions",
+    "MergeSchema",
+    "Merged",
+    "Merging",
     "Operation",
     "Parsed",
     "ProbeStates",
@@ -25,9 +60,17 @@ __all__ = [
     "RecoverVariant",
     "Reply",
     "RevealedStates",
+    "StageTask",
     "Status",
     "Task",
+    "Telling",
     "UpdateRecord",
+    "Updates",
+    "WriteAboutOther",
+    "WriteAnswers",
+    "WriteDistractor",
+    "WriteUtterance",
+    "alike",
     "digest",
     "languages",
     "parse_choice",

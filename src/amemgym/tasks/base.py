@@ -7,8 +7,9 @@ So the same path runs with and without a model, and no test has to imitate a pro
 from __future__ import annotations
 
 import hashlib
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 
@@ -49,3 +50,9 @@ def digest(task: Task[T], messages: Sequence[Message]) -> str:
     for message in messages:
         hasher.update(b"\x1e" + message.role.encode() + b"\x1f" + message.content.encode("utf-8", "surrogatepass"))
     return hasher.hexdigest()[:32]
+
+
+def listed(variables: Mapping[str, Sequence[str]]) -> str:
+    """One line a variable: its name and its values, each as JSON text."""
+    quoted = {n: ", ".join(json.dumps(v, ensure_ascii=False) for v in values) for n, values in variables.items()}
+    return "\n".join(f"- {name}: {values}" for name, values in quoted.items())

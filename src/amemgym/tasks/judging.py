@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from amemgym.messages import Message
-from amemgym.tasks.base import Task
+from amemgym.tasks.base import Task, listed
 from amemgym.tasks.memorising import transcript
 from amemgym.tasks.parse import Parsed, parse_revealed, parse_values
 from amemgym.tasks.prompts import Prompts
@@ -33,7 +33,7 @@ class RevealedStates(Task[dict[str, str]]):
     def messages(self, prompts: Prompts) -> list[Message]:
         text = prompts.fill(
             "revealed_states",
-            variables=_listed(self.variables),
+            variables=listed(self.variables),
             before=transcript(self.before) or "-",
             message=self.message,
         )
@@ -59,16 +59,10 @@ class RecoverVariant(Task[dict[str, str | None]]):
             "recover_variant",
             question=self.question,
             answer=self.answer,
-            variables=_listed(self.variables),
+            variables=listed(self.variables),
             form="{" + form + "}",
         )
         return [Message("user", text)]
 
     def parse(self, reply: str | None) -> Parsed[dict[str, str | None]]:
         return parse_values(reply, self.variables)
-
-
-def _listed(variables: Mapping[str, tuple[str, ...]]) -> str:
-    """One line a variable: its name and its values, each as JSON text."""
-    quoted = {n: ", ".join(json.dumps(v, ensure_ascii=False) for v in values) for n, values in variables.items()}
-    return "\n".join(f"- {name}: {values}" for name, values in quoted.items())

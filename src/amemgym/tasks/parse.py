@@ -161,9 +161,9 @@ def parse_values(reply: str | None, variables: Mapping[str, Sequence[str]]) -> P
         pairs = (line.partition(":") for line in outside.splitlines() if ":" in line and len(line) < 2 * LONGEST_NAME)
         answers = [({_bare(name.strip(" \t-•")): _bare(said) for name, _, said in pairs}, False)]
     fields, as_asked = answers[-1]
-    names = {_alike(name) for name in variables}
+    names = {alike(name) for name in variables}
     as_asked = as_asked and all(other == fields for other, _ in answers)
-    as_asked = as_asked and not any(_alike(key) in names for key in fields if key not in variables)
+    as_asked = as_asked and not any(alike(key) in names for key in fields if key not in variables)
     values: dict[str, str | None] = {}
     for name, known in variables.items():
         said = _field(fields, name, variables)
@@ -189,7 +189,7 @@ def parse_revealed(reply: str | None, variables: Mapping[str, Sequence[str]], ke
     values: dict[str, str] = {}
     as_asked = parsed.status is Status.OK
     for name, said in listed.items():
-        near = [known for known in variables if known == name] or [v for v in variables if _alike(v) == _alike(name)]
+        near = [known for known in variables if known == name] or [v for v in variables if alike(v) == alike(name)]
         value = _value(said, variables[near[0]]) if len(near) == 1 else None
         if value is None or near[0] in values:
             return Parsed(None, Status.INVALID)
@@ -198,13 +198,32 @@ def parse_revealed(reply: str | None, variables: Mapping[str, Sequence[str]], ke
     return Parsed(values, Status.OK if as_asked else Status.REPAIRED)
 
 
+def named_values(listed: Any, variables: Mapping[str, Sequence[str]]) -> dict[str, str] | None:
+    """An object's names and values, spelled as in `variables` where they are like one of these and left as they are
+    where not, so that whoever checks them can name what is unknown. None where it is no object of texts."""
+    if not isinstance(listed, dict):
+        return None
+    found: dict[str, str] = {}
+    for name, said in listed.items():
+        near = [known for known in variables if known == name] or [v for v in variables if alike(v) == alike(name)]
+        name = near[0] if len(near) == 1 else name
+        said = said[0] if isinstance(said, list) and len(said) == 1 else said
+        value = _value(said, variables.get(name, ()))
+        if value is None:
+            value = said.strip() if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+        if name in found:
+            return None
+        found[name] = value
+    return found
+
+
 def _bare(text: str) -> str:
     """A text without the marks around it."""
     return text.strip(" \t*`\"'").rstrip(".,; \t*`\"'")
 
 
 @lru_cache(maxsize=4096)
-def _alike(text: str) -> str:
+def alike(text: str) -> str:
     """What two spellings of a name have in common: case, marks around it and what joins its words do not count."""
     if len(text) > LONGEST_NAME:
         return text
@@ -216,9 +235,9 @@ def _field(fields: Mapping[str, Any], name: str, variables: Mapping[str, Sequenc
     """What the fields give a variable: under its own name, else under one that is like its own and no other's."""
     if name in fields:
         return [fields[name]]
-    if sum(_alike(other) == _alike(name) for other in variables) > 1:
+    if sum(alike(other) == alike(name) for other in variables) > 1:
         return []
-    return [said for key, said in fields.items() if key not in variables and _alike(key) == _alike(name)]
+    return [said for key, said in fields.items() if key not in variables and alike(key) == alike(name)]
 
 
 def _value(said: Any, known: Sequence[str]) -> str | None:
@@ -227,7 +246,7 @@ def _value(said: Any, known: Sequence[str]) -> str | None:
     said = json.dumps(said) if isinstance(said, bool | int) else said  # where a value is written like one
     if not isinstance(said, str) or said in known:
         return said if isinstance(said, str) else None
-    near = [value for value in known if _alike(value) == _alike(said) != ""]
+    near = [value for value in known if alike(value) == alike(said) != ""]
     return near[0] if len(near) == 1 else None
 
 

@@ -6,6 +6,7 @@ Templates use `$name`; what is filled in is never searched for placeholders, so 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from string import Template
@@ -30,9 +31,10 @@ class Prompts:
         """The template with its fields; a missing field is a KeyError (a bug here, not bad input)."""
         return self._templates[template].substitute(fields)
 
-    def hashes(self) -> dict[str, str]:
-        """sha256 of each template, for the manifest."""
-        return {name: hashlib.sha256(text.encode("utf-8")).hexdigest() for name, text in self._texts.items()}
+    def hashes(self, names: Iterable[str] | None = None) -> dict[str, str]:
+        """sha256 of each template, or of those named, for a manifest."""
+        texts = self._texts if names is None else {name: self._texts[name] for name in sorted(names)}
+        return {name: hashlib.sha256(text.encode("utf-8")).hexdigest() for name, text in texts.items()}
 
 
 def languages() -> list[str]:

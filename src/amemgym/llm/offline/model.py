@@ -1,8 +1,9 @@
 """The offline model: solves each task directly from its fields, with word embeddings and plain rules.
 
 It talks in stock phrases, keeps what the user said nearly word for word, and answers exams by inferring each variable's
-value from the remembered lines (`reader`). It is deterministic and quick. It lets memories be compared with each other;
-it says nothing about how a language model would do, and every table that shows its scores says so.
+value from the remembered lines (`reader`); as a judge of what a text tells it goes by its words too (`judge`). It is
+deterministic and quick. It lets memories be compared with each other; it says nothing about how a language model would
+do, and every table that shows its scores says so.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from amemgym.llm.embed import Embedder
+from amemgym.llm.offline.judge import Judge
 from amemgym.llm.offline.reader import Reader
 from amemgym.llm.provider import Completion, Request, estimate_usage
 from amemgym.messages import Message
@@ -31,7 +33,9 @@ from amemgym.tasks import (
     Labels,
     ProbeStates,
     ReconcileFacts,
+    RecoverVariant,
     Reply,
+    RevealedStates,
     Task,
     UpdateRecord,
 )
@@ -77,6 +81,7 @@ class OfflineModel:
         # threads only get in each other's way on matrices this small, and could change the last digit
         self._threads = ThreadpoolController()
         self._reader = Reader(embedder.embed)
+        self._judge = Judge(embedder.embed)
 
     @property
     def identity(self) -> str:
@@ -156,6 +161,15 @@ class OfflineModel:
                 del lines[int(np.argmax(nearness))]
             lines.append(fact)
         return _THINKING.sub("‹", "\n".join(lines[-RECORD_LINES:])) or "(nothing known yet)"
+
+    @_solve.register
+    def _(self, task: RevealedStates, labels: Labels | None) -> str:
+        return json.dumps({"revealed": self._judge.revealed(task.message, task.variables)}, ensure_ascii=False)
+
+    @_solve.register
+    def _(self, task: RecoverVariant, labels: Labels | None) -> str:
+        # what it cannot tell is null: a draw would be found fault with
+        return json.dumps(self._judge.variant(task.answer, task.variables), ensure_ascii=False)
 
 
 def _known_lines(context: Context) -> list[str]:

@@ -20,12 +20,12 @@ import hashlib
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from amemgym.llm.offline.values import NOWHERE, literal, numbers_in, range_of, value_words
 from amemgym.llm.words import STOP, stem, words_of
 
 F32 = NDArray[np.float32]
@@ -42,7 +42,6 @@ AMOUNT, NUMBER = 0.3, 0.3  # fit = share of the value's words met + AMOUNT x how
 USUAL, PRIOR = 0.8, 2.0  # how much of the usual fit is taken off, and how many neutral units it starts from
 DECIDED, SHARP = 0.2, 6.0  # lead of the best value at which a view counts 63%; view = softmax(SHARP x fit)
 TRUST, LITERAL = 0.9, 0.995  # the highest gate of a unit, and the gate of a literal "variable: value"
-NOWHERE = (0.5, 0.5)  # the range of a value without numbers
 CAUTION = 1e-4  # added to a belief before its log
 UNIT, UNITS, ROOM = 1000, 4000, 80_000_000  # characters of a unit, units of a memory (the latest), bytes of cache
 MEMORIES = 24  # sets of lines kept ready; the exams of several episodes come in turn
@@ -53,49 +52,12 @@ _LEAD = re.compile(rf"\s*(?:[-*•]\s+)?(?:{_DATE})?(?:(?:user|assistant)\s*:)?"
 _ENDS = (r"(?:(?<=[.!?。！？])(?=\s)|$)", r"(?<=[,;])(?=\s)", r"(?=\s)", "")  # of a piece, the best first
 _CHUNK = re.compile("|".join(rf".{{1,{UNIT}}}{end}" for end in _ENDS))
 _RECORD = re.compile(r"[^\w]{0,6}\w[^:=.?!]{0,80}[:=]\s*\S.{0,160}")
-_COUNTED = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
-_NUMBERS = {w: i for i, w in enumerate(_COUNTED, 1)} | {"dozen": 12, "fifteen": 15, "twenty": 20, "thirty": 30}
-_AT_MOST = re.compile(r"\b(?:under|less|up to|below|within|max|fewer|until)|<")
-_AT_LEAST = re.compile(r"\b(?:plus|over|more|above|min|at least)\b|[+>]")
-
-
-def _numbers(words: Sequence[str]) -> list[int]:
-    return [_NUMBERS[w] if w in _NUMBERS else int(w) for w in words if w in _NUMBERS or (w.isdecimal() and len(w) < 10)]
-
-
-def _range(value: str) -> tuple[float, float]:
-    """The numbers a value stands for: 6_12 is 6 to 12, under_30 up to 30, 70_plus from 70."""
-    text = value.lower().replace("_", " ")
-    if not (numbers := _numbers(words_of(text))):
-        return NOWHERE
-    low = -np.inf if len(numbers) == 1 and _AT_MOST.search(text) else min(numbers)
-    return low, np.inf if len(numbers) == 1 and _AT_LEAST.search(text) else max(numbers)
 
 
 def _units(line: str) -> list[str]:
     parts = (_LEAD.sub("", part, count=1) for part in _TIME.sub(" ", line).splitlines())
     pieces = (piece for part in parts for piece in ([part] if len(part) <= UNIT else _CHUNK.findall(part)))
     return [piece.strip() for piece in pieces if piece.strip()]
-
-
-@lru_cache(maxsize=4096)
-def _literal(variable: str, values: tuple[str, ...]) -> re.Pattern[str]:
-    """``variable: value`` with any of the values, the longest that fits; group v<i> names which."""
-    loose = [r"[_\s-]+".join(map(re.escape, re.split(r"[_\s]+", name.strip()))) for name in (variable, *values)]
-    longest = sorted((i for i, v in enumerate(values) if v.strip()), key=lambda i: (-len(values[i]), i))
-    names = "|".join(f"(?P<v{i}>{loose[i + 1]})" for i in longest)
-    link = r"[\"'`*]*\s*(?:[:=|\-–—→]+>?|is now|is|are|was|now)?\s*[\"'`*]*"
-    return re.compile(rf"(?<!\w){loose[0]}{link}(?:{names or '(?!)'})(?!\w|[.,]\d)", re.IGNORECASE)
-
-
-@lru_cache(maxsize=4096)
-def _value_words(values: tuple[str, ...]) -> tuple[tuple[str, ...], F64]:
-    """The values' different words, and (values, words) weights: less for function words and shared words."""
-    worded = [dict(zip(map(stem, words), words, strict=True)) for words in map(words_of, values)]
-    first = {root: word for words in worded for root, word in words.items()} or {" ": " "}
-    has = np.array([[root in words for root in first] for words in worded], dtype=np.float64)
-    weights = has * (1 + 1 / len(values) - has.mean(0)) * [0.15 if w in STOP else 1.0 for w in first.values()]
-    return tuple(first.values()), weights
 
 
 class _Unit(NamedTuple):
@@ -201,7 +163,7 @@ class Reader:
             content = [[w for w in dict.fromkeys(words) if w not in STOP] for words in spoken]
             self._word_ids([w for words in content for w in words])
             for text, words, cs, row in zip(new, spoken, content, self._vectors(new), strict=True):
-                self._known[text] = _Unit(self._word_ids(cs), f" {' '.join(words)} ", _numbers(words), row)
+                self._known[text] = _Unit(self._word_ids(cs), f" {' '.join(words)} ", numbers_in(words), row)
         units = [self._known[t] for t in texts]
         blank = np.zeros(1, dtype=np.intp)  # opens every unit, so that none is empty
         parts = [part for unit in units for part in (blank, unit.words)]
@@ -262,12 +224,12 @@ class Reader:
         best = np.maximum.accumulate(relevance)
         lead = relevance - BEST * best - MEAN * np.minimum(mean, FEW * best)
         gate = 1.0 / (1.0 + np.exp(-SLOPE * lead))
-        words, weights = _value_words(tuple(names))
+        words, weights = value_words(tuple(names))
         met, rare = self._met(memory, words)
         weights = weights * np.sqrt(rare)
         amount = (weights @ met**1.5).T
         fit = amount / np.maximum(weights.sum(1), 1e-9) + AMOUNT * amount
-        spans = [_range(name) for name in names]
+        spans = [range_of(name) for name in names]
         if sum(span != NOWHERE for span in spans) > 1:
             for row, unit in zip(fit, memory.units, strict=True):
                 hits = np.array([any(low <= n <= high for n in unit.numbers) for low, high in spans])
@@ -284,7 +246,7 @@ class Reader:
         name = " ".join(words_of(variable))
         found: dict[int, int] = {}
         for i in (i for i, unit in enumerate(memory.units) if name and name in unit.plain):
-            for match in _literal(variable, tuple(names)).finditer(memory.texts[i]):
+            for match in literal(variable, tuple(names)).finditer(memory.texts[i]):
                 found[i] = int((match.lastgroup or "v0")[1:])
         for i, text in enumerate(memory.texts if found else ()):
             if i in found:
