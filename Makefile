@@ -25,6 +25,7 @@ lint: $(VENV)/.installed-dev
 bench: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/endpoint.py
 	$(BIN)/python benchmarks/parser.py
+	$(BIN)/python benchmarks/bank.py
 
 $(VENV)/bin/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; install it, or give its path: make PYTHON=..."; exit 1; }

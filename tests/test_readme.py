@@ -34,7 +34,8 @@ def test_commands_named_are_commands() -> None:
     text = README.read_text(encoding="utf-8")
     commands = set(re.findall(r"^\| `amemgym (\w+)", text, re.M))
     done = subprocess.run([str(AMEMGYM), "--help"], capture_output=True, text=True)
-    assert commands == {"run", "resume", "score", "report", "compare", "import", "validate", "list"}
+    made = {"generate", "card", "audit"}
+    assert commands == {"run", "resume", "score", "report", "compare", "import", "validate", "list"} | made
     assert all(re.search(rf"^\s+{command}\s", done.stdout, re.M) for command in commands)
     flags = set(re.findall(r"--[a-z][a-z-]+", text)) - {"--help"}
     helped = [

@@ -20,6 +20,21 @@ from amemgym.scenario import Dataset, is_data_name
 from amemgym.tasks import prompts_for
 from amemgym.version import __version__
 
+#: every template that a run's requests are made of; those of generation and of judges decide no run
+TEMPLATES = (
+    "assistant",
+    "assistant_with_memories",
+    "exam",
+    "extract_facts",
+    "follow_up",
+    "follow_up_profile_only",
+    "probe",
+    "reconcile_facts",
+    "update_record",
+    "update_record_named",
+    "upper_bound",
+)
+
 
 def make_manifest(
     spec: RunSpec,
@@ -50,7 +65,7 @@ def make_manifest(
         "probe": spec.probe,
         "off_policy": recorded.described() if recorded else None,
         "language": spec.language,
-        "prompts": prompts_for(spec.language).hashes(),
+        "prompts": prompts_for(spec.language).hashes(TEMPLATES),
     }
     settings = spec.model_dump(mode="json", exclude={"out"})
     # to resume from another folder
