@@ -187,5 +187,5 @@ def test_v1_faults(tmp_path: Path, text: str, fragment: str) -> None:
 
 
 def test_unknown_names_list_the_known() -> None:
-    with pytest.raises(UnknownName, match="Known: native, rag, awe, awi"):
+    with pytest.raises(UnknownName, match="Known: native, recent, rag, awe, awi"):
         parse_agent("quatsch")

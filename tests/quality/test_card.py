@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 import amemgym
 from amemgym.errors import AuthenticationFailed, ContentFiltered, DataError, UnknownName, UsageError
+from amemgym.evaluate import RunWatcher
 from amemgym.llm import Request
 from amemgym.quality.gates import NO_CONTEXT, Gate, Verdict
 from amemgym.scenario import Scenario
@@ -198,6 +200,15 @@ def test_another_model_is_asked_anew(tmp_path: Path, scripted: Any) -> None:
         assert len(provider.requests) == (4 if number < 3 else 0)
 
 
+def test_a_folder_that_another_process_holds(tmp_path: Path, scripted: Any) -> None:
+    provider = scripted(lambda request: '{"answer": 1}')
+    amemgym.card(users(1, seed=1), **ASKED, work=tmp_path)
+    (folder,) = tmp_path.iterdir()
+    with FileLock(folder / ".lock"), pytest.raises(UsageError, match=r"in use by another process.* another --work"):
+        amemgym.card(users(2, seed=1), **ASKED, work=tmp_path)
+    assert len(provider.requests) == 4
+
+
 def test_a_question_that_a_filter_stops_is_left_out(tmp_path: Path, scripted: Any) -> None:
     def filters(request: Request) -> str:
         assert isinstance(request.task, ChooseOption)
@@ -210,7 +221,7 @@ def test_a_question_that_a_filter_stops_is_left_out(tmp_path: Path, scripted: An
     assert (gate.missing, gate.unreadable, gate.n) == (3 * 3, 3 * 3, 3 * 3 * 3)
 
 
-def test_the_offline_model_keeps_no_files_and_gets_no_context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_offline_model_keeps_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     amemgym.card(users(2, seed=1))
     assert list(tmp_path.iterdir()) == []
@@ -220,16 +231,23 @@ def test_what_it_will_cost_is_said_before(tmp_path: Path, scripted: Any) -> None
     scripted(lambda request: '{"answer": 1}')
     said: list[str] = []
 
-    class Watcher(amemgym.evaluate.RunWatcher):  # type: ignore[name-defined]
+    class Watcher(RunWatcher):
         def said(self, sentence: str) -> None:
             said.append(sentence)
 
     amemgym.card(
-        users(3, seed=1), model="openai:gpt-4.1-mini", base_url=ASKED["base_url"], work=tmp_path, watcher=Watcher()
+        users(3, seed=1),
+        model="openai:gpt-4.1-mini",
+        base_url="https://api.openai.com/v1",
+        work=tmp_path,
+        watcher=Watcher(),
     )
     assert (
         said[0].startswith("12 calls, about ") and "under $0.01 at list price" in said[0] and str(tmp_path) in said[0]
     )
+    said.clear()
+    amemgym.card(users(3, seed=1), **ASKED, work=tmp_path, watcher=Watcher())
+    assert "at a price that is not known; openai:mock is asked; " in said[0]
     said.clear()
     amemgym.card(iter(users(3, seed=1)), **ASKED, work=tmp_path, watcher=Watcher())
     assert said[0].startswith("openai:mock is asked; ")

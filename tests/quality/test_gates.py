@@ -193,14 +193,21 @@ def test_an_interval_that_holds_whatever_is_true_tells_nothing() -> None:
     assert gates["always-1"].interval == pytest.approx((-0.25, 0.75))
 
 
-def test_a_difference_of_exactly_nothing_passes() -> None:
-    """Gold stands at each of three places equally often for every user, so the intervals have no width."""
-    states = [{"x": value} for value in "abc"]
-    asked = question("Which?", ["x"], ("a",), ("b",), ("c",))
-    made = [Scenario.model_validate(build_user(f"u{n}", {"x": list("abc")}, states, [asked])) for n in range(5)]
-    gates = gates_of(made)
-    assert gates["always-1"].difference == pytest.approx(0) and gates["always-1"].interval == pytest.approx((0, 0))
-    assert all(gates[name].verdict is Verdict.PASSES for name in ("always-1", "always-2", "always-3", "last"))
+@pytest.mark.parametrize(("count", "periods"), [(7, 29), (11, 15)])
+def test_a_difference_of_exactly_nothing_passes(count: int, periods: int) -> None:
+    """As many questions as options, gold at another place in each: every user has chance exactly, so the interval has
+    no width, and the sums of fractions, which miss it in the last digit above and below, must not decide."""
+    values = [f"w{number}" for number in range(count)]
+    state = {f"v{number}": "w0" for number in range(count)}
+    asked = []
+    for place in range(count):
+        turned = values[-place:] + values[:-place] if place else values
+        asked.append(question(f"Question {place}?", [f"v{place}"], *[(value,) for value in turned]))
+    user = build_user("u", dict.fromkeys(state, values), [state] * periods, asked)
+    gates = gates_of([Scenario.model_validate({**user, "id": f"u{number}"}) for number in range(3)])
+    for name in [f"always-{place}" for place in range(1, count + 1)]:
+        assert gates[name].difference == pytest.approx(0) and gates[name].interval == pytest.approx((0, 0))
+        assert gates[name].verdict is Verdict.PASSES
 
 
 # --- permutations ---

@@ -84,6 +84,7 @@ def test_text_in_chinese_is_measured_by_characters_a_sentence() -> None:
     found = read("我住在城里。今天很冷！")
     assert found == Reading(cjk_texts=1, cjk_characters=9, cjk_sentences=2)
     assert found.characters_a_sentence == 4.5 and found.coleman_liau is None
+    assert read("我用 iPhone 拍照片").cjk_characters == 5 + 6  # mostly Chinese, as a sign says more than a letter
     both = found + read("One word.")
     assert (both.cjk_texts, both.texts, both.words, both.characters_a_sentence) == (1, 1, 2, 4.5)
 

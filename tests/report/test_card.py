@@ -194,6 +194,6 @@ def test_nothing_in_hostile_data_is_markup(evil: Card) -> None:
 
 
 def test_hostile_data_moves_no_cursor(evil: Card) -> None:
-    text = printed(evil, 200)
-    assert "\x07" not in text and "\x00" not in text and "window.hacked" in text
-    assert "[bold" not in text
+    text = printed(replace(evil, name="\x1b[2Jdata [bold]set[/bold] [/nothing]"), 200)
+    assert not set(text) & set("\x1b\x07\x00") and "window.hacked" in text
+    assert "data [bold]set[/bold] [/nothing]" in text

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import Timeout
 
 from amemgym import files
 from amemgym.errors import ContentFiltered, ContextOverflow, RequestRefused, UsageError
@@ -142,14 +142,7 @@ def folder_of(settings: ModelSettings, work: Path) -> Path:
 def held(folder: Path) -> Iterator[None]:
     """Hold a folder of replies. Raises UsageError where another process does, StorageError where it cannot be made."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(folder / ".lock", timeout=0)
-        lock.acquire()
+        with files.held(folder):
+            yield
     except Timeout:
         raise UsageError(f"{folder} is in use by another process; wait for it, or choose another --work") from None
-    except OSError as error:
-        raise files.storage_error(error, folder) from error
-    try:
-        yield
-    finally:
-        lock.release()

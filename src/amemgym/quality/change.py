@@ -68,7 +68,7 @@ class ChangeCounter:
     def _add_reverts(self, values: list[str]) -> None:
         for number in range(2, len(values)):
             self._back += values[number] == values[number - 2]
-            self._reverts += values[number] in values[: number - 1]
+            self._reverts += values[number] in values[:number]
 
     def result(self) -> Change:
         return Change(
