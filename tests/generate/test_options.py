@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amemgym.generate.options import experienced, option_variants
+from amemgym.generate.options import MORE, experienced, option_variants, telltale
 
 SCHEMA = {"a": ["1", "2", "3"], "b": ["x", "y", "z"]}
 states = st.lists(st.fixed_dictionaries({n: st.sampled_from(v) for n, v in SCHEMA.items()}), min_size=1, max_size=12)
@@ -18,7 +19,9 @@ states = st.lists(st.fixed_dictionaries({n: st.sampled_from(v) for n, v in SCHEM
 def test_options(lived: list[dict[str, str]], at_least: int, seed: int) -> None:
     options = option_variants(lived, ["b", "a"], SCHEMA, at_least, Random(seed))
     variants = [variant for variant, _ in options]
-    assert len(set(variants)) == len(variants) == max(len(experienced(lived, ["b", "a"])), min(9, at_least))
+    least = max(len(experienced(lived, ["b", "a"])), min(9, at_least))
+    assert len(set(variants)) == len(variants)
+    assert least <= len(variants) <= min(9, least + MORE)
     assert {v for v, kind in options if kind == "experience"} == {(state["b"], state["a"]) for state in lived}
     assert {kind for _, kind in options} <= {"experience", "random"}
 
@@ -29,3 +32,20 @@ def test_no_place_is_likelier() -> None:
         for seed in range(900)
     )
     assert all(240 < places[place] < 360 for place in range(3))
+
+
+def test_what_was_true_for_long_does_not_show() -> None:
+    """A life that changes one value at a time and comes back: what it comes back to shares most with the rest."""
+    lived = [{"a": a, "b": b} for a, b in ("1x", "2x", "1x", "1y", "1x", "3x", "1x")]
+    held = Counter((state["a"], state["b"]) for state in lived)
+    assert telltale(list(held), held) > 0.4
+    for seed in range(20):
+        options = [variant for variant, _ in option_variants(lived, ["a", "b"], SCHEMA, 4, Random(seed))]
+        assert telltale(options, held) < 0.4
+
+
+def test_telltale_by_hand() -> None:
+    """1x shares three values with itself and the others, 1y and 2x two: the former was true in 4 of 6 periods."""
+    held = {("1", "x"): 4, ("1", "y"): 1, ("2", "x"): 1}
+    most, least = abs(4 / 6 - 1 / 3), abs((1 + 1) / 2 / 6 - 1 / 3)
+    assert telltale(list(held), held) == pytest.approx(most + least)

@@ -72,7 +72,7 @@ def test_the_terminal_shows_each_gate_whole_also_where_it_is_narrow(leaking: Car
         r"first \(always-1\) +1\.0000 +0\.2500 +\+0\.7500 +\[\+0\.7500, \+0\.7500\] +96 +8 +fails *", row
     )
     assert any("The order of the options is biased" in line for line in lines)
-    assert any("so that all 10 hold together at 95% (Bonferroni)" in line for line in lines)
+    assert any("so that all 11 hold together at 95% (Bonferroni)" in line for line in lines)
 
 
 def test_every_fact_stands_in_both(sound: Card) -> None:

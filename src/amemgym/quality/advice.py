@@ -63,6 +63,13 @@ def _wording(gates: Sequence[Gate]) -> str:
     )
 
 
+def _likeness(gates: Sequence[Gate]) -> str:
+    return (
+        f"How much an option shares with the others tells whether it is right ({_sides(gates)}): what was true for long"
+        " shares values with what was true before and after it. Add options that were never true and share as much."
+    )
+
+
 def _model(gates: Sequence[Gate]) -> str:
     return (
         f"A model that knows nothing of the user does other than chance ({_sides(gates)}): the question and its options"
@@ -82,6 +89,7 @@ _SAYS: dict[Kind, Callable[[Sequence[Gate]], str]] = {
     Kind.ORDER: _order,
     Kind.LENGTH: _length,
     Kind.WORDING: _wording,
+    Kind.LIKENESS: _likeness,
     Kind.MODEL: _model,
     Kind.CHANCE: _chance,
 }

@@ -52,6 +52,7 @@ class Kind(StrEnum):
     ORDER = "order"
     LENGTH = "length"
     WORDING = "wording"
+    LIKENESS = "likeness"
     MODEL = "model"
 
 
@@ -122,13 +123,14 @@ class _Sums:
     missing: int = 0
 
 
-NO_CONTEXT = "no-context"
+NO_CONTEXT, TYPICAL = "no-context", "most-typical"
 _TEXTS = {
     "uniform": (Kind.CHANCE, "chooses at random: how far chance alone goes"),
     "last": (Kind.ORDER, "chooses the last option"),
     "longest": (Kind.LENGTH, "chooses the longest option"),
     "shortest": (Kind.LENGTH, "chooses the shortest option"),
     "most-alike": (Kind.WORDING, "chooses the option most like the question, by embedding"),
+    TYPICAL: (Kind.LIKENESS, "chooses the option most like the other options, by embedding"),
     NO_CONTEXT: (Kind.MODEL, "a model that is told the question and its options alone"),
 }
 #: rules that look at the question alone, and so choose the same after every period
@@ -175,6 +177,7 @@ class GateCounter:
         for name in _RULES:
             fixed(name, _rule(name, user), _any)
         fixed("most-alike", lambda question: int(np.argmax(options[question] @ asked[question])), _any)
+        fixed(TYPICAL, lambda question: _most_typical(options[question]), lambda question: counts[question] > 2)
         if blind:
             fixed(NO_CONTEXT, lambda question: blind[question].option, lambda question: not blind[question].missing)
             sums = self._sums.setdefault(NO_CONTEXT, _Sums())
@@ -196,6 +199,7 @@ class GateCounter:
             *(f"always-{place}" for place in range(1, self._most + 1)),
             *_RULES,
             "most-alike",
+            TYPICAL,
             NO_CONTEXT,
         ]
         present = [name for name in names if name in self._sums]
@@ -217,6 +221,12 @@ def places(gates: Sequence[Gate]) -> tuple[Place, ...]:
     """Where gold stands: what the gates always-k found, as a table."""
     ordered = [gate for gate in gates if gate.name.startswith("always-")]
     return tuple(Place(k, gate.n, gate.right, gate.expected) for k, gate in enumerate(ordered, start=1))
+
+
+def _most_typical(options: Vectors) -> int:
+    """The option whose cosines with the others add up to the most: what stayed true for long shares most with them."""
+    likeness = options @ options.T
+    return int(np.argmax(likeness.sum(1) - likeness.diagonal()))
 
 
 def _any(question: int) -> bool:

@@ -171,7 +171,7 @@ def test_the_same_bytes_for_ever(small: Pack) -> None:
     ]
     # the pack's hash covers its files, whose YAML a library may write otherwise
     plain = [u.model_copy(update={"generation": None}) for u in users]
-    assert users_sha256(plain) == "bfa759808f10010f1e52882d556d3bbe590208ff37c4ce3967ceafdb98aa3153"
+    assert users_sha256(plain) == "0a4c493867683331ae1f3330bd9707b38e982ee2592c91288396994deacf94a2"
 
 
 @pytest.mark.parametrize("hashing", ["0", "1", "4321"])
