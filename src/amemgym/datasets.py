@@ -9,12 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from amemgym import files
 from amemgym.api import check_addresses
 from amemgym.errors import DataError, ModelError, UnknownName
 from amemgym.evaluate import RunWatcher, make_spec
 from amemgym.generate import Users, open_users
 from amemgym.llm import check_model_name, embedder, embedder_identity, know_keys
-from amemgym.quality.blind import BlindModel, folder_of, held
+from amemgym.quality.blind import BlindModel, folder_of
 from amemgym.quality.card import Card, describe
 from amemgym.scenario import Dataset, Scenario, dataset_json, find_faults
 from amemgym.tasks import prompts_for
@@ -106,7 +107,7 @@ def card(
             await blind.aclose()
 
     try:
-        with held(folder) if folder is not None else contextlib.nullcontext():
+        with files.held(folder, "--work") if folder is not None else contextlib.nullcontext():
             made = wait_for(work_through)
     except ModelError as error:
         if folder is not None:

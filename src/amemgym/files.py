@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from filelock import FileLock, Timeout
 
-from amemgym.errors import StorageError
+from amemgym.errors import RunDirectoryError, StorageError
 
 
 def sha256(data: bytes) -> str:
@@ -89,18 +89,20 @@ def leftovers(directory: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def held(folder: Path) -> Iterator[None]:
+def held(folder: Path, flag: str = "--out") -> Iterator[None]:
     """Hold a folder, made where it is missing, and clear it of what ended processes left half written.
 
-    Raises filelock.Timeout where another process holds it, StorageError.
+    Raises RunDirectoryError where another process holds it (`flag` names another), StorageError.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = FileLock(folder / ".lock", timeout=0)
         lock.acquire()
+    except Timeout:
+        raise RunDirectoryError(
+            f"{folder} is in use by another process; wait for it, or choose another {flag}"
+        ) from None
     except OSError as error:
-        if isinstance(error, Timeout):
-            raise
         raise storage_error(error, folder) from error
     try:
         for leftover in leftovers(folder):

@@ -24,7 +24,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from filelock import Timeout
 from pydantic import BaseModel, Field, TypeAdapter
 
 from amemgym import files
@@ -181,13 +180,8 @@ class RunDirectory:
     def lock(self) -> Iterator[None]:
         """Hold the directory. Raises RunDirectoryError where another process does, or where it is no run's."""
         self._check_empty()
-        try:
-            with files.held(self.path):
-                yield
-        except Timeout:
-            raise RunDirectoryError(
-                f"{self.path} is in use by another process; wait for it, or choose another --out"
-            ) from None
+        with files.held(self.path):
+            yield
 
     def _format_error(self, manifest: Mapping[str, Any]) -> RunDirectoryError:
         compared = manifest.get("compared")

@@ -19,7 +19,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from filelock import Timeout
 from pydantic import ValidationError
 
 from amemgym import files
@@ -56,13 +55,8 @@ class WorkDirectory:
             raise files.storage_error(error, self.path) from error
         if any(path.name != ".lock" and not path.name.startswith(".manifest.json.") for path in found):
             raise RunDirectoryError(f"{self.path} is not empty and holds no generation; choose another --out")
-        try:
-            with files.held(self.path):
-                yield
-        except Timeout:
-            raise RunDirectoryError(
-                f"{self.path} is in use by another process; wait for it, or choose another --out"
-            ) from None
+        with files.held(self.path):
+            yield
 
     def claim(self, compared: Mapping[str, Any]) -> None:
         """Make the directory this generation's, or find that it is. Raises RunDirectoryError with the difference."""

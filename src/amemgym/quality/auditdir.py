@@ -20,7 +20,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from filelock import Timeout
 from pydantic import BaseModel, TypeAdapter
 
 from amemgym import files
@@ -53,13 +52,8 @@ class AuditDirectory:
     def held(self) -> Iterator[None]:
         """Hold the directory. Raises RunDirectoryError where another process does, or where it is no audit's."""
         self._check_empty()
-        try:
-            with files.held(self.path):
-                yield
-        except Timeout:
-            raise RunDirectoryError(
-                f"{self.path} is in use by another process; wait for it, or choose another --out"
-            ) from None
+        with files.held(self.path):
+            yield
 
     def claim(self, manifest: Mapping[str, Any]) -> None:
         """Make the directory this audit's, or find that it already is. Raises RunDirectoryError with the difference."""

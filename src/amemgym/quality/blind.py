@@ -9,15 +9,12 @@ the model's alone, so that what was asked is never asked again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from filelock import Timeout
-
 from amemgym import files
-from amemgym.errors import ContentFiltered, ContextOverflow, RequestRefused, UsageError
+from amemgym.errors import ContentFiltered, ContextOverflow, RequestRefused
 from amemgym.evaluate.watch import RunWatcher
 from amemgym.llm import Door, Journal, Line, Model, ModelSettings, at, describe_model, estimate_tokens, open_model
 from amemgym.llm.prices import rate_of
@@ -136,13 +133,3 @@ def folder_of(settings: ModelSettings, work: Path) -> Path:
     """Where one model's replies are kept under `work`: another model, address or temperature has another folder."""
     described = files.canonical_json(describe_model(settings))
     return work / f"{files.slug(settings.model)}-{files.sha256(described.encode('utf-8'))[:8]}"
-
-
-@contextmanager
-def held(folder: Path) -> Iterator[None]:
-    """Hold a folder of replies. Raises UsageError where another process does, StorageError where it cannot be made."""
-    try:
-        with files.held(folder):
-            yield
-    except Timeout:
-        raise UsageError(f"{folder} is in use by another process; wait for it, or choose another --work") from None
