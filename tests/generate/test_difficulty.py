@@ -13,27 +13,31 @@ from amemgym.generate import open_users
 from amemgym.scenario import Scenario
 
 
+#: fewer questions than base has: the offline model's time goes by exams
+SMALL = "bank:base?users=8&questions=5"
+
+
 def played(data: str, out: Path, *agents: str) -> Any:
     return amemgym.run(data, agents=list(agents), probe=False, out=str(out)).scores
 
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return played("bank:base?users=8", tmp_path_factory.mktemp("plain"), "native", "recent-1-4")
+    return played(SMALL, tmp_path_factory.mktemp("plain"), "native", "recent-1-4")
 
 
 def test_everything_in_memory_beats_the_last_four(plain: Any) -> None:
     native = plain["agents"]["native"]
     assert plain["upper_bound"] >= 0.9
-    assert native["n"] == 8 * 11 * 10
+    assert native["n"] == 8 * 11 * 5
     pair = next(p for p in plain["pairs"] if {p["a"], p["b"]} == {"native", "recent-1-4"})
     low, high = (bound * (1 if pair["a"] == "native" else -1) for bound in pair["interval"])
     assert min(low, high) > 0.2
 
 
-@pytest.mark.parametrize("difficulty", ["explicitness=subtle", "others=4", "explicitness=mixed"])
+@pytest.mark.parametrize("difficulty", ["explicitness=mixed", "others=4"])
 def test_difficulty_lowers_the_score(plain: Any, difficulty: str, tmp_path: Path) -> None:
-    harder = played(f"bank:base?users=8&{difficulty}", tmp_path / "run", "native")["agents"]["native"]
+    harder = played(f"{SMALL}&{difficulty}", tmp_path / "run", "native")["agents"]["native"]
     assert harder["memory_score"]["ratio_of_means"] < plain["agents"]["native"]["memory_score"]["ratio_of_means"] - 0.1
 
 

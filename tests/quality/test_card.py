@@ -14,7 +14,7 @@ import pytest
 from filelock import FileLock
 
 import amemgym
-from amemgym.errors import AuthenticationFailed, ContentFiltered, DataError, UnknownName, UsageError
+from amemgym.errors import AuthenticationFailed, ContentFiltered, DataError, RunDirectoryError, UnknownName, UsageError
 from amemgym.evaluate import RunWatcher
 from amemgym.llm import Request
 from amemgym.quality.gates import NO_CONTEXT, Gate, Verdict
@@ -204,7 +204,7 @@ def test_a_folder_that_another_process_holds(tmp_path: Path, scripted: Any) -> N
     provider = scripted(lambda request: '{"answer": 1}')
     amemgym.card(users(1, seed=1), **ASKED, work=tmp_path)
     (folder,) = tmp_path.iterdir()
-    with FileLock(folder / ".lock"), pytest.raises(UsageError, match=r"in use by another process.* another --work"):
+    with FileLock(folder / ".lock"), pytest.raises(RunDirectoryError, match=r"in use by another process.* another --work"):
         amemgym.card(users(2, seed=1), **ASKED, work=tmp_path)
     assert len(provider.requests) == 4
 
