@@ -12,7 +12,6 @@ import amemgym
 from amemgym.generate import open_users
 from amemgym.scenario import Scenario
 
-
 #: fewer questions than base has: the offline model's time goes by exams
 SMALL = "bank:base?users=8&questions=5"
 
