@@ -204,7 +204,8 @@ def test_a_folder_that_another_process_holds(tmp_path: Path, scripted: Any) -> N
     provider = scripted(lambda request: '{"answer": 1}')
     amemgym.card(users(1, seed=1), **ASKED, work=tmp_path)
     (folder,) = tmp_path.iterdir()
-    with FileLock(folder / ".lock"), pytest.raises(RunDirectoryError, match=r"in use by another process.* another --work"):
+    said = r"in use by another process.* another --work"
+    with FileLock(folder / ".lock"), pytest.raises(RunDirectoryError, match=said):
         amemgym.card(users(2, seed=1), **ASKED, work=tmp_path)
     assert len(provider.requests) == 4
 
