@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime
+
 import pytest
 
 from amemgym.errors import UsageError
@@ -31,6 +33,8 @@ def test_every_difficulty_is_off_by_default() -> None:
         ({"temporary": 1.5}, "'temporary' input should be less than or equal to 1"),
         ({"temporary": "nan"}, "'temporary' input should be a finite number"),
         ({"explicitness": "loud"}, "'explicitness' input should be 'explicit', 'implicit', 'subtle' or 'mixed'"),
+        ({"start": "0900-01-01"}, "from 0900-01-01 on do not lie between the years 1000 and 9999"),
+        ({"start": "9990-01-01", "months": 120}, "here: 11 periods of 120 months from 9990-01-01 on do not lie"),
         ({"start": "soon"}, "'start' invalid isoformat string: 'soon' (given: 'soon')"),
     ],
 )
@@ -38,6 +42,17 @@ def test_what_is_wrong_is_named(settings: dict[str, object], said: str) -> None:
     with pytest.raises(UsageError) as error:
         make_shape(settings, "here")
     assert said in str(error.value)
+
+
+def test_a_date_as_yaml_and_toml_read_it_is_the_date() -> None:
+    assert make_shape({"start": date(2021, 1, 1)}).start == make_shape({"start": "2021-01-01"}).start == "2021-01-01"
+    assert make_shape({"start": datetime(2021, 1, 1, 9, 30)}).start == "2021-01-01"
+
+
+def test_the_last_year_of_the_calendar_can_be_lived_in() -> None:
+    assert make_shape({"start": "9999-11-30", "periods": 2, "months": 1}).periods == 2
+    with pytest.raises(UsageError):
+        make_shape({"start": "9999-11-30", "periods": 3, "months": 1})
 
 
 def test_a_query() -> None:

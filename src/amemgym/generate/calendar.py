@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import calendar
-from datetime import date, datetime, time, timedelta
+from datetime import MAXYEAR, date, datetime, time, timedelta
 from random import Random
 
 #: days before the start in which the sessions of the initial period lie, as far as there are not more sessions
 FIRST_DAYS = 14
-_TEXT = "%Y-%m-%d %H:%M:%S"
+#: the earliest year of a start; there is room in the calendar for the sessions before it
+FIRST_YEAR = 1000
 
 
 def months_later(day: date, months: int) -> date:
@@ -16,6 +17,11 @@ def months_later(day: date, months: int) -> date:
     index = day.year * 12 + day.month - 1 + months
     year, month = index // 12, index % 12 + 1
     return date(year, month, min(day.day, calendar.monthrange(year, month)[1]))
+
+
+def fits_calendar(start: date, periods: int, months: int) -> bool:
+    """Whether that many periods (the first ends at the start) lie in years that dates can have."""
+    return start.year >= FIRST_YEAR and start.year * 12 + start.month - 1 + (periods - 1) * months < 12 * (MAXYEAR + 1)
 
 
 def period_days(start: date, period: int, months: int, sessions: int) -> tuple[date, date]:
@@ -36,4 +42,4 @@ def session_times(random: Random, first: date, end: date, count: int) -> list[st
         while moment in times:
             moment += timedelta(seconds=1)
         times.add(moment)
-    return [moment.strftime(_TEXT) for moment in sorted(times)]
+    return [moment.isoformat(sep=" ") for moment in sorted(times)]

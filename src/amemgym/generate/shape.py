@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
+from datetime import MAXYEAR, date
 from typing import Any, Literal
 from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from amemgym.errors import UsageError
+from amemgym.generate.calendar import FIRST_YEAR, fits_calendar
 from amemgym.scenario import parse_time
 from amemgym.settings import said_of
 
@@ -46,6 +48,11 @@ class Shape(BaseModel):
     corrections: int = Field(0, ge=0, le=100, description="values a period first told wrongly and corrected later")
     contradictions: int = Field(0, ge=0, le=100, description="values a period told wrongly and later otherwise, unsaid")
     gaps: int = Field(0, ge=0, le=100, description="quiet periods, in which nothing changes, after each with changes")
+
+    @field_validator("start", mode="before")
+    @classmethod
+    def _as_text(cls, value: Any) -> Any:
+        return value.isoformat() if isinstance(value, date) else value  # as YAML and TOML read one without quotes
 
     @field_validator("start")
     @classmethod
@@ -82,9 +89,15 @@ def make_shape(settings: Mapping[str, Any], place: str = "the settings") -> Shap
             near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.0)
             raise UsageError(f"{place}: unknown key '{name}'; the nearest known one is '{(near or known)[0]}'")
     try:
-        return Shape.model_validate(dict(settings))
+        shape = Shape.model_validate(dict(settings))
     except ValidationError as error:
         raise UsageError(f"{place}: {said_of(error)}") from None
+    if not fits_calendar(date.fromisoformat(shape.start), shape.periods, shape.months):
+        raise UsageError(
+            f"{place}: {shape.periods} periods of {shape.months} months from {shape.start} on do not lie between the"
+            f" years {FIRST_YEAR} and {MAXYEAR}; choose another start, or fewer or shorter periods"
+        )
+    return shape
 
 
 def parse_query(text: str, place: str) -> dict[str, str]:
