@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from filelock import FileLock, Timeout
 
-from amemgym.errors import RunDirectoryError, StorageError
+from amemgym.errors import RunDirectoryError, StorageError, UsageError
 
 
 def sha256(data: bytes) -> str:
@@ -53,6 +53,14 @@ def printable(text: str) -> str:
         "\N{REPLACEMENT CHARACTER}" if unicodedata.category(sign) == "Cc" and sign not in "\n\t" else sign
         for sign in text
     )
+
+
+def at_home(path: str | Path) -> Path:
+    """The path with `~` and `~name` as the home folders they stand for. Raises UsageError where there is none."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise UsageError(f"{path}: there is no such home folder; write the path out") from None
 
 
 def storage_error(error: OSError, path: Path) -> StorageError:

@@ -102,7 +102,7 @@ def make_planned(plan: Plan, out: str | Path, watcher: GenerationWatcher | None 
     Raises:
         AMemGymError: one of `amemgym.errors`; RunFailed where users are not finished, with the report of the others.
     """
-    watcher, path = watcher or GenerationWatcher(), Path(out).expanduser()
+    watcher, path = watcher or GenerationWatcher(), files.at_home(out)
     if plan.bank is not None:
         return _write_bank(plan.bank, path, watcher)
     if plan.model is None or plan.judge is None:

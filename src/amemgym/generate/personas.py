@@ -86,7 +86,7 @@ def find_personas(personas: str, language: str, users: int, seed: int) -> list[P
         return _bank_people(pack or language, users, seed)
     if not personas.strip():
         raise UsageError("--personas names no file; give one, or bank")
-    return read_personas(Path(personas).expanduser(), users, seed)
+    return read_personas(files.at_home(personas), users, seed)
 
 
 def _bank_people(name: str, users: int, seed: int) -> list[Persona]:
@@ -230,7 +230,7 @@ def _chosen_parquet(parts: Sequence[Path], path: Path, users: int, seed: int) ->
                 read = _rows_of(file, group, inside)
                 found |= {first + at: (f"{path}, row {first + at + 1}", row) for at, row in read}
             first += rows
-    except (ArrowException, ValueError) as error:
+    except (ArrowException, ValueError, OverflowError) as error:  # a time that no calendar has overflows
         raise DataError(f"{path} cannot be read as parquet ({' '.join(str(error).split())})") from None
     return [found[number][0] for number in chosen], [found[number][1] for number in chosen]
 
@@ -255,7 +255,7 @@ def _persona(place: str, row: Row) -> Persona:
     said = row[column]
     if not isinstance(said, str) or not said.strip():
         raise DataError(f"{place}: '{column}' should be a text that describes the person; found {_short(said)}")
-    given = {name: value for name, value in row.items() if isinstance(name, str)}
+    given = {_one_line(name): value for name, value in row.items() if isinstance(name, str)}
     for name in _LISTS:  # Nemotron-Personas has each as a list too, which is shorter
         if text := _text(given.pop(f"{name}_list", None)):
             given[name] = text
@@ -264,7 +264,7 @@ def _persona(place: str, row: Row) -> Persona:
     for field in [*FIRST, *(name for name in named if name not in FIRST)]:
         value = _text(given.get(named.get(field, field)))
         if value and (field in FIRST or field.endswith("_persona") or len(value) <= SHORT):
-            fields[field] = int(value) if field == "age" and value.isdecimal() else value
+            fields[field] = int(value) if field == "age" and value.isdecimal() and len(value) < 4 else value
     fields["description"] = _one_line(said)
     own = next((text for name in ID if (text := _text(row.get(name)))), None)
     digest = files.sha256(files.canonical_json(fields).encode("utf-8", "surrogatepass"))
@@ -273,13 +273,13 @@ def _persona(place: str, row: Row) -> Persona:
 
 
 def _text(value: Any) -> str:
-    """A cell as one line of text; nothing for what is empty."""
+    """A cell as one line of text, also a list of such; nothing for what is empty or of another kind."""
     if value is None or (isinstance(value, float) and value != value):
         return ""
     if isinstance(value, str) and value.startswith("['") and value.endswith("']"):
         value = value[2:-2].split("', '")  # a list that was written as text
     if isinstance(value, list | tuple):
-        return ", ".join(text for entry in value if (text := _text(entry)))
+        return ", ".join(text for entry in value if not isinstance(entry, list | tuple) and (text := _text(entry)))
     return _one_line(str(value)) if isinstance(value, str | int | float) else ""
 
 

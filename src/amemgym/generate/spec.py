@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
-from amemgym import secrets
+from amemgym import files, secrets
 from amemgym.errors import UnknownName, UsageError
 from amemgym.generate.shape import CONFIGURATIONS, Shape, make_shape
 from amemgym.llm import KEY, ModelSettings, read_llm_config
@@ -109,7 +109,7 @@ def read_configuration(config: str | None) -> Settings:
         return Settings(dict(CONFIGURATIONS[config]), {})
     if Path(config).suffix not in (".yaml", ".yml", ".toml", ".json"):
         raise UnknownName("configuration", config, CONFIGURATIONS, "Or give a file (.yaml, .toml, .json).")
-    path = Path(config).expanduser()
+    path = files.at_home(config)
     value = read_settings(path, "periods: 11")
     place = f"configuration {path}"
     if any(name in value for name in _V1):
