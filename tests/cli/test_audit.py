@@ -101,6 +101,9 @@ def test_labels_from_template_to_agreement(tmp_path: Path, small: Path, endpoint
     assert "9 labels by ann, ben, cyd; Gwet's AC1" in ended.out
     assert "all, judge–human: " in ended.out and ", 88.9%, n 9" in ended.out
     assert "all, human–human: " in ended.out and "period 7" in ended.out
+    filled.write_text(filled.read_text("utf-8").replace(rows[0]["text"], "Something else.", 1), "utf-8")
+    other = inside(*asking(endpoint, small, "--labels", filled, "--out", tmp_path / "out"))
+    assert other.code == 2 and "line 2: its text is not that of user" in other.err
     found = strict_json(tmp_path / "out" / "agreement.json")
     assert found["turns"]["judge_human"]["n"] == 9 and found["turns"]["human_human"]["n"] == 4
 

@@ -166,7 +166,8 @@ def test_each_question_is_asked_once_with_nothing_of_the_user(tmp_path: Path, sc
     first = made[0].qas[0]
     texts = [option.answer for option in first.answer_choices]
     assert provider.requests[0].task.options == tuple(texts) and provider.requests[0].task.question == first.query
-    assert blind(card).accuracy == 1 and blind(card).n == 3 * 4 * 3 and blind(card).verdict is Verdict.FAILS
+    # three users who do not differ are too few to tell
+    assert blind(card).accuracy == 1 and blind(card).n == 3 * 4 * 3 and blind(card).verdict is Verdict.UNTOLD
     assert any("A model that knows nothing of the user" in sentence for sentence in card.advice)
 
 

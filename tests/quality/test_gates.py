@@ -238,3 +238,10 @@ def test_the_option_most_like_the_others_is_a_gate() -> None:
     gate = next(gate for gate in counter.result() if gate.name == "most-typical")
     golds = [scenario.gold(p, q) for q in range(QUESTIONS) for p in range(PERIODS)]
     assert (gate.right, gate.n) == (golds.count(1), len(golds))
+
+
+def test_few_users_who_do_not_differ_tell_nothing() -> None:
+    """That five agree by chance alone happens too often; of six on, an interval without width is what it is."""
+    for count, verdict in ((3, Verdict.UNTOLD), (5, Verdict.UNTOLD), (6, Verdict.FAILS)):
+        gate = gates_of(users(count, seed=0, change=gold_first, still=True))["always-1"]
+        assert (gate.users, gate.verdict) == (count, verdict)

@@ -105,9 +105,10 @@ def test_the_sample_can_be_labelled_and_read_again(tmp_path: Path) -> None:
 def test_the_sample_is_drawn_by_seed(tmp_path: Path) -> None:
     items = [replace(LATER, session=n) for n in range(50)]
     texts = []
-    for seed in (0, 0, 1):
-        assert write_template(items, tmp_path / "t.csv", 5, seed) == 5
-        texts.append((tmp_path / "t.csv").read_bytes())
+    for number, seed in enumerate((0, 0, 1)):
+        path = tmp_path / f"{number}.csv"
+        assert write_template(items, path, 5, seed) == 5
+        texts.append(path.read_bytes())
     assert texts[0] == texts[1] != texts[2]
     with pytest.raises(UsageError, match="no turn"):
         write_template([ANSWER], tmp_path / "t.csv", 5, 0)
@@ -164,3 +165,11 @@ def test_the_only_agent_of_a_run_need_not_be_named(tmp_path: Path) -> None:
     other = replace(LATER, agent="awe")
     with pytest.raises(DataError):
         agreements([bare], [one, judged(other, Verdict(other.at, "ok", {}))], tmp_path)
+
+
+def test_a_file_of_labels_is_never_written_over(tmp_path: Path) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text("people's work", encoding="utf-8")
+    with pytest.raises(UsageError, match="is there already, perhaps with people's labels in it"):
+        write_template([UTTERANCE], path, 3, 0)
+    assert path.read_text(encoding="utf-8") == "people's work"

@@ -30,10 +30,13 @@ from amemgym.scores.intervals import ONE_USER, clipped, ratio_interval
 LEVEL = 0.95
 #: users from which a gate is judged
 USERS = 3
+#: and from which one on which no two users differ: fewer agree by chance alone more often than 1 in 20 (a sign test)
+AGREEING = 6
 #: an end nearer to 0 than this is 0: sums of fractions are not exact
 EXACT = 1e-9
 NO_CELLS = "there is no exam that it could answer"
 TOO_FEW = f"fewer than {USERS} users have such questions"
+ALIKE = "the users do not differ at all and are few, which tells nothing of how others would"
 TOO_WIDE = "the users differ so much that the interval is as wide as it can be"
 
 
@@ -261,6 +264,8 @@ def _judged(name: str, sums: _Sums, level: float, of: int) -> Gate:
         interval = clipped(interval, least, most) or interval
         if interval[0] <= least + EXACT and interval[1] >= most - EXACT:
             why = TOO_WIDE
+        elif interval[1] - interval[0] <= EXACT < abs(interval[0]) and users < AGREEING:
+            why = ALIKE
         else:
             verdict = Verdict.PASSES if interval[0] <= EXACT and interval[1] >= -EXACT else Verdict.FAILS
             why = None

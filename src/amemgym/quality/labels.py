@@ -47,12 +47,13 @@ class Turn(NamedTuple):
 
 @dataclass(frozen=True)
 class Label:
-    """What a rater said of a turn; `line` is where, in the file."""
+    """What a rater said of a turn; `line` is where, in the file, and `text` the turn's own text, if that is there."""
 
     turn: Turn
     rater: str
     label: str
     line: int
+    text: str = ""
 
 
 def turn_of(item: Item) -> Turn:
@@ -132,7 +133,8 @@ def _label(row: Mapping[str, str], place: str, line: int) -> Label | None:
         agent = trial = None  # the same for every agent
     elif agent is not None and trial is None:
         trial = 0
-    return Label(Turn(row["user"], agent, trial, period, session, round_), row.get("rater") or ONE_RATER, said, line)
+    turn = Turn(row["user"], agent, trial, period, session, round_)
+    return Label(turn, row.get("rater") or ONE_RATER, said, line, row.get("text", ""))
 
 
 def _number(row: Mapping[str, str], name: str, place: str) -> int:
@@ -144,6 +146,8 @@ def _number(row: Mapping[str, str], name: str, place: str) -> int:
 
 def write_template(items: Iterable[Item], path: Path, count: int, seed: int) -> int:
     """Write a seeded sample of turns for people to label; how many those are. Raises UsageError, StorageError."""
+    if path.exists():
+        raise UsageError(f"{path} is there already, perhaps with people's labels in it; name another --labels-template")
     turns = [item for item in items if item.quality in TURN_QUALITIES]
     if not turns:
         raise UsageError("there is no turn of a user to be labelled: the data does not say what its sessions expose")

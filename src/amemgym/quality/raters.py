@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from amemgym.clean import clean
 from amemgym.errors import DataError
 from amemgym.quality.findings import TURN_KINDS, Judged
 from amemgym.quality.labels import FAULTY, OK, TURN_QUALITIES, Label, Turn, turn_of
@@ -28,6 +29,12 @@ def agreements(labels: Sequence[Label], all_judged: Sequence[Judged], path: Path
         labels = [_of_agent(label, only) for label in labels]
     unknown = [f"line {label.line}: {_told(label.turn)}" for label in labels if label.turn not in known]
     labels = [label for label in labels if label.turn in known]
+    for label in labels:
+        if label.text and _plain(label.text) != _plain(known[label.turn].item.text):
+            raise DataError(
+                f"{path}, line {label.line}: its text is not that of {_told(label.turn)} in this data; the labels are"
+                " of another data set, or the text was changed"
+            )
     if not labels:
         raise DataError(f"{path}: no label is of a turn that was judged; the first, {unknown[0]}")
     found: dict[str, Any] = {
@@ -42,6 +49,11 @@ def agreements(labels: Sequence[Label], all_judged: Sequence[Judged], path: Path
     if any(label.label not in (OK, FAULTY) for label in labels):
         found["by_kind"] = _both(labels, known, _as_kind, (OK, *TURN_KINDS))
     return found
+
+
+def _plain(text: str) -> str:
+    """A text as it is after a spreadsheet had it: what is between words does not count."""
+    return " ".join(clean(text).split())
 
 
 def _of_agent(label: Label, agent: str) -> Label:

@@ -11,6 +11,8 @@ from amemgym.errors import DataError, UnknownName
 from amemgym.plugins import load_plug_in, loaded_plug_ins, plug_ins
 
 HUB_REPOSITORY = "AGI-Eval/AMemGym"
+#: what else a data set can be named by
+HINT = "Or give the path of a v1 JSON file, or a set of the scenario bank (bank:mini, bank:base, …)."
 #: names of published data sets → their file in the hub's repository
 PUBLISHED = {"v1.base": "v1.base/data.json"}
 STARTER = Path(__file__).parent / "starter" / "data.json"
@@ -33,7 +35,7 @@ def find_data(data: str | Path) -> tuple[str, Path]:
     """(name, path of the JSON file) for a name or a path. Raises DataError or UnknownName."""
     text = str(data)
     if not text.strip():
-        raise UnknownName("data set", text, data_names(), "Or give the path of a v1 JSON file.")
+        raise UnknownName("data set", text, data_names(), HINT)
     if text == "starter":
         return "starter", STARTER
     if text in PUBLISHED:
@@ -53,7 +55,7 @@ def find_data(data: str | Path) -> tuple[str, Path]:
         raise DataError(f"cannot read {text}: {getattr(error, 'strerror', None) or error}") from error
     if path.suffix == ".json" or "/" in text or "\\" in text:
         raise DataError(f"no data file at {path}")
-    raise UnknownName("data set", text, data_names(), "Or give the path of a v1 JSON file.")
+    raise UnknownName("data set", text, data_names(), HINT)
 
 
 def fetch_published(name: str) -> Path:

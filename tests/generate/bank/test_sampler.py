@@ -155,8 +155,18 @@ def test_domains_at_odds_are_never_one_persons() -> None:
 def test_any_user_can_be_made_alone() -> None:
     users = list(open_bank("bank:mini?users=5"))
     bank = open_bank("bank:mini?users=5")
-    assert Composer(bank.pack, bank.shape, "bank:mini?users=5").user(3) == users[3]
+    assert Composer(bank.pack, bank.shape, "bank:mini").user(3) == users[3]
     assert [u.id for u in open_bank("bank:mini")] == [u.id for u in users[:3]]
+
+
+def test_however_a_name_is_written_it_is_the_same_data() -> None:
+    names = [
+        "bank:mini?users=2&seed=0",
+        "bank:mini?seed=0&users=2",
+        "bank:mini?users=2",
+        "bank:mini?users=2&max-changes=3",
+    ]
+    assert len({users_sha256(open_users(name)) for name in names}) == 1
 
 
 def test_another_seed_gives_other_users() -> None:

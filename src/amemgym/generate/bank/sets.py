@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from amemgym.errors import UnknownName
+from amemgym.errors import UnknownName, UsageError
 from amemgym.generate.bank.pack import Pack, load_pack
 from amemgym.generate.bank.sampler import Composer, check_shape
 from amemgym.generate.shape import CONFIGURATIONS, Shape, make_shape, parse_query
@@ -51,7 +51,8 @@ class Bank:
         return self.shape.users
 
     def __iter__(self) -> Iterator[Scenario]:
-        composer = Composer(self.pack, self.shape, self.name)
+        # however the name is written, what it makes is the same to the byte
+        composer = Composer(self.pack, self.shape, self.name.partition("?")[0])
         return (composer.user(number) for number in range(self.shape.users))
 
 
@@ -69,6 +70,8 @@ def open_bank(data: str, **settings: Any) -> Bank:
     if name not in SETS:
         raise UnknownName("bank set", name, SETS, "Write bank:base, or bank:base?users=1000&seed=7.")
     given = {**parse_query(query, data), **settings}
+    if "language" in given:
+        raise UsageError(f"{data}: 'language' is not set here; a language pack is, as in {PREFIX}{name}?pack=zh")
     pack = load_pack(str(given.pop("pack", "en")))
     shape = make_shape({**SETS[name][0], **given}, data)
     check_shape(pack, shape, data)
