@@ -144,6 +144,33 @@ def test_other_columns_are_told_where_they_are_short(tmp_path: Path) -> None:
     assert person.fields == {"pets": "two dogs", "description": "Likes tea"}
 
 
+HOSTILE: dict[str, tuple[str, dict[str, str | int]]] = {
+    "an age of many digits": ('"age": "%s"' % ("9" * 5000), {"age": "9" * 5000}),
+    "lists in lists": ('"x": %s' % ("[" * 900 + "]" * 900), {}),
+    "a name of two lines": (r'"na\nme": "x"', {"na me": "x"}),
+    "half a character as a name": (r'"\ud800": "x"', {"?": "x"}),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_strange_cell_is_text_or_left_out(name: str, tmp_path: Path) -> None:
+    cell, fields = HOSTILE[name]
+    (tmp_path / "p.jsonl").write_text(f'{{"persona": "a", {cell}}}\n', encoding="utf-8")
+    [person] = read_personas(tmp_path / "p.jsonl", 1, 0)
+    assert person.fields == {**fields, "description": "a"}
+    assert len(person.text.splitlines()) == len(person.fields) and person.text.encode("utf-8")
+
+
+def test_a_time_that_no_calendar_has_is_said_of_a_parquet_file(tmp_path: Path) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    table = pyarrow.table({"persona": ["a"], "born": pyarrow.array([2**62], pyarrow.timestamp("us"))})
+    pyarrow.parquet.write_table(table, tmp_path / "p.parquet")
+    with pytest.raises(DataError, match="cannot be read as parquet"):
+        read_personas(tmp_path / "p.parquet", 1, 0)
+
+
 def test_people_of_the_bank_are_drawn_by_seed_in_the_language_asked_for() -> None:
     people = find_personas("bank", "en", 3, 7)
     assert people == find_personas("bank", "en", 5, 7)[:3] == find_personas("bank:en", "zh", 3, 7)
