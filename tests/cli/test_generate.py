@@ -152,6 +152,7 @@ REFUSED: dict[str, tuple[list[str], str]] = {
 def test_what_cannot_be_made_is_one_sentence_before_anything_is_asked(name: str, tmp_path: Path) -> None:
     arguments, words = REFUSED[name]
     assert words in sentence(inside("generate", *arguments), 2)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_person_file_without_the_column_is_named_with_what_it_has(made: Made) -> None:

@@ -109,6 +109,8 @@ def make_planned(plan: Plan, out: str | Path, watcher: GenerationWatcher | None 
         raise UsageError("the plan names no model")
     work = WorkDirectory(path)
     generation = Generation(plan.spec, plan.shape, plan.people, plan.model, plan.judge, work, watcher)
+    if not work.is_claimed:
+        generation.check()
     with work.lock():
         work.claim(generation.compared())
         try:

@@ -110,6 +110,11 @@ class Generation:
             "prompts": self._prompts.hashes(TEMPLATES),
         }
 
+    def check(self) -> None:
+        """Raises UsageError or UnknownName where the model or the judge cannot be called, before anything is written."""
+        for settings in (self._model, self._judge):
+            self._door(settings)
+
     async def make(self) -> Outcome:
         """Make every user that is not finished. Raises what stops everything."""
         costs = estimate(self._shape, [person.text for person in self._people], self._prompts, None, None)

@@ -39,6 +39,11 @@ class WorkDirectory:
         self.out = out
         self.path = out.with_name(f"{out.name}.work")
 
+    @property
+    def is_claimed(self) -> bool:
+        """Whether a generation was begun here."""
+        return (self.path / "manifest.json").exists()
+
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Hold the directory. Raises RunDirectoryError where another process does, or where OUT is somebody else's."""
