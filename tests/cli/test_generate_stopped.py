@@ -190,6 +190,15 @@ def test_an_interrupt_says_how_to_go_on(made: Made, tmp_path: Path) -> None:
     assert (tmp_path / "data.json").read_bytes() == made.bytes
 
 
+def test_an_interrupt_while_the_bank_is_at_work_promises_nothing_that_is_not_kept(tmp_path: Path) -> None:
+    process = WarmProcess("generate", "--source", "bank:base?users=100000", "--out", tmp_path / "data.json")
+    wait_for(process, lambda: list(tmp_path.glob(".data.json.*.tmp")))
+    os.killpg(process.pid, signal.SIGINT)
+    line = sentence(process.end(), 130)
+    assert "interrupted. Nothing is written" in line and "data.json.work" not in line
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_two_at_once_are_refused(made: Made, tmp_path: Path) -> None:
     made.server.delay = 0.1
     arrived = made.server.arrived

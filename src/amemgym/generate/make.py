@@ -142,6 +142,8 @@ def generate_data(
 def go_on_with(sentence: str, out: Path) -> str:
     """The sentence, and how to go on."""
     end = "" if sentence.endswith((".", "!", "?")) else "."
+    if not WorkDirectory(out).is_claimed:  # from the bank, which keeps nothing of what it does not finish
+        return f"{sentence}{end} Nothing is written; the same command again begins anew"
     return f"{sentence}{end} Every reply so far is kept in {WorkDirectory(out).path}; the same command again goes on"
 
 
