@@ -190,6 +190,10 @@ def test_the_published_configurations_have_their_numbers_and_their_rounds() -> N
     more = ["--users", "1", "--periods", "2", "--out", "d.json"]
     ended = succeeded(inside("generate", "--config", "extra", "--source", "bank:base", *more))
     assert "run --data d.json --rounds-initial 2 --rounds-later 5" in ended.out
+    ended = succeeded(inside("generate", "--source", "bank:extra?users=1&periods=2", "--out", "e.json"))
+    assert "run --data e.json --rounds-initial 2 --rounds-later 5" in ended.out
+    ended = succeeded(inside("generate", "--config", "base", "--source", "bank:extra", *more[:-1], "f.json"))
+    assert "run --data f.json\n" in ended.out
 
 
 def test_an_unknown_key_in_a_file_names_the_nearest() -> None:
@@ -253,6 +257,12 @@ def test_the_bank_takes_the_shape_of_a_configuration() -> None:
     succeeded(inside("generate", "--config", "c.yaml", "--users", "1", "--out", "a.json"))
     [user] = strict_json(Path("a.json"))
     assert len(user["periods"]) == 2 and len(user["qas"]) == 6
+
+
+def test_what_a_configuration_says_of_a_model_is_told_to_be_of_no_use_to_the_bank() -> None:
+    Path("c.yaml").write_text("language: zh\nmodel: openai:x\nusers: 1\nconcurrency: 2\n")
+    ended = succeeded(inside("generate", "--config", "c.yaml", "--source", "bank:mini", "--out", "a.json"))
+    assert "c.yaml: not used with bank:mini: language, model" in ended.err
 
 
 def test_it_stands_in_the_help_with_every_setting() -> None:

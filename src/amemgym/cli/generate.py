@@ -83,9 +83,9 @@ def generate_command(
             report = make_planned(plan, out, bars)
     except RunFailed as error:
         if isinstance(error.report, GenerationReport):
-            show(error.report, config)
+            show(error.report, _rounds(config, plan))
         raise
-    show(report, config)
+    show(report, _rounds(config, plan))
 
 
 def show_estimate(plan: Plan) -> None:
@@ -103,8 +103,8 @@ def show_estimate(plan: Plan) -> None:
     )
 
 
-def show(report: GenerationReport, config: str | None) -> None:
-    """Print what was made, what it cost, and what to do with it; a published configuration says how long to talk."""
+def show(report: GenerationReport, rounds: str) -> None:
+    """Print what was made, what it cost, and what to do with it; `rounds` are the flags of how long to talk."""
     console = Output(highlight=False)
     if report.bill:
         _show_costs(console, report.bill)
@@ -115,7 +115,7 @@ def show(report: GenerationReport, config: str | None) -> None:
     for line in (
         f"written to {report.path}: {size}, sha256 {report.sha256}",
         f"check it: amemgym validate {_quoted(report.path)}",
-        f"run it: amemgym run --data {_quoted(report.path)}{_rounds(config)}",
+        f"run it: amemgym run --data {_quoted(report.path)}{rounds}",
     ):
         console.print(f"  {line}", markup=False, soft_wrap=True)
 
@@ -141,8 +141,10 @@ def _told(costs: Sequence[Cost]) -> str:
     return f"{calls:,} calls, {asked:,} tokens in and {said:,} out, {known}"
 
 
-def _rounds(config: str | None) -> str:
-    initial, later = ROUNDS.get(config or "base", ROUNDS["base"])
+def _rounds(config: str | None, plan: Plan) -> str:
+    """The flags of a published configuration, or of the bank's set, whose sessions are longer than a run's are."""
+    bank = plan.bank.name.partition("?")[0].partition(":")[2] if plan.bank else None
+    initial, later = next((ROUNDS[name] for name in (config, bank) if name in ROUNDS), ROUNDS["base"])
     return "" if (initial, later) == ROUNDS["base"] else f" --rounds-initial {initial} --rounds-later {later}"
 
 

@@ -79,7 +79,7 @@ def plan_generation(config: str | None = None, **settings: Any) -> Plan:
     source = given.spec.get("source")
     configuration = read_configuration(config)
     if is_bank_name(str(source or configuration.spec.get("source"))):
-        return _bank_plan(given, configuration)
+        return _bank_plan(given, configuration, config)
     both = given.over(configuration)
     shape, spec = make_shape(both.shape), make_generation_spec(both.spec)
     if spec.source != "model":
@@ -195,9 +195,12 @@ def _check_model(model: str | None, flag: str) -> None:
     check_model_name(model)
 
 
-def _bank_plan(given: Settings, configuration: Settings) -> Plan:
+def _bank_plan(given: Settings, configuration: Settings, config: str | None) -> Plan:
     """The bank's set with what the query, the flags and the configuration say, the flags first."""
-    useless = [name for name in given.spec if name not in ("source", "concurrency", "timeout", "attempts")]
+    useless, unused = (
+        [name for name in settings.spec if name not in ("source", "concurrency", "timeout", "attempts")]
+        for settings in (given, configuration)
+    )
     if useless:
         flag = f"--{useless[0].replace('_', '-')}"
         raise UsageError(f"{flag} has no use with --source bank:…, which needs no model; leave one of them out")
@@ -205,7 +208,9 @@ def _bank_plan(given: Settings, configuration: Settings) -> Plan:
     name, _, query = source.partition("?")
     said: Mapping[str, Any] = {**configuration.shape, **parse_query(query, source), **given.shape}
     bank = open_bank(f"{name}?{urlencode(said, safe='/:')}" if said else name)
-    return Plan(make_generation_spec({"source": source}), bank.shape, bank=bank, remarks=configuration.remarks)
+    left = (f"{config}: not used with {name}: {', '.join(unused)}",) if unused else ()
+    remarks = (*configuration.remarks, *left)
+    return Plan(make_generation_spec({"source": source}), bank.shape, bank=bank, remarks=remarks)
 
 
 def _write_bank(bank: Bank, path: Path, watcher: GenerationWatcher) -> GenerationReport:
