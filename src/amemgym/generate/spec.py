@@ -140,8 +140,11 @@ _V1_ELSEWHERE = {"lang", "seed", "llm_config_high_temp", "llm_config_low_temp", 
 def _from_v1(value: Mapping[str, Any], path: Path) -> Settings:
     """The numbers, the model of high temperature that writes, and that of low temperature as the judge."""
     shape = {ours: value[theirs] for theirs, ours in _V1.items() if value.get(theirs) is not None}
-    if isinstance(shape.get("periods"), int):
-        shape["periods"] += 1
+    counted = shape.get("periods")
+    if isinstance(counted, str) and counted.isdecimal() and len(counted) < 9:  # as a number is read everywhere else
+        counted = int(counted)
+    if isinstance(counted, int | float):
+        shape["periods"] = counted + 1
     if value.get("seed") is not None:
         shape["seed"] = value["seed"]
     spec: dict[str, Any] = {"language": value["lang"]} if value.get("lang") else {}
@@ -150,13 +153,17 @@ def _from_v1(value: Mapping[str, Any], path: Path) -> Settings:
     if writer.llm_model:
         spec |= {"model": f"openai:{writer.llm_model}", "base_url": writer.base_url}
         spec |= {"temperature": writer.temperature, "max_tokens": writer.max_tokens}
-    if judge.llm_model and judge.llm_model != writer.llm_model and judge.base_url == writer.base_url:
+    left = [name for name, said in value.items() if name not in _V1 and name not in _V1_ELSEWHERE and said]
+    if judge.llm_model and judge.base_url != writer.base_url:
+        left.append("llm_config_low_temp (a judge is asked at the model's address)")
+    elif judge.llm_model and judge.llm_model != writer.llm_model:
         spec["judge_model"] = f"openai:{judge.llm_model}"
     spec = {name: said for name, said in spec.items() if said is not None}
     taken = ", ".join(f"{name} {said}" for name, said in sorted({**shape, **spec}.items()))
     remarks = [f"{path} is a v1 environment configuration; taken from it: {taken}"]
-    left = sorted(name for name, said in value.items() if name not in _V1 and name not in _V1_ELSEWHERE and said)
     if left:
-        remarks.append(f"{path}: not used: {', '.join(left)}")
+        remarks.append(f"{path}: not used: {', '.join(sorted(left))}")
+    if judge.api_key:
+        secrets.remember(judge.api_key)  # never sent, and never to be written either
     key = secrets.remember(writer.api_key) if writer.api_key else None
     return Settings(shape, spec, key, tuple(remarks))
