@@ -80,6 +80,15 @@ def test_a_value_told_wrongly_is_mended_later_and_as_asked() -> None:
     assert kinds["mistake"] == 2 and kinds["correction"] == kinds["contradiction"] == 1
 
 
+def test_no_value_is_told_as_a_change_to_itself() -> None:
+    """Of two values, the wrong one of a change is the one that was so before."""
+    provider = InProcess(well)
+    make_user(provider=provider, shape=small(values=2, corrections=2, contradictions=1, changes=3, periods=4))
+    told = [one for call in provider.calls if call.task.name == "write_utterance" for one in call.task.tell]
+    assert any(one.how == "corrected" for one in told) and any(one.how == "lasting" for one in told)
+    assert all(one.value != one.before for one in told)
+
+
 def test_a_temporary_change_is_told_as_one_and_taken_back_in_the_next_period() -> None:
     user = make_user(shape=small(temporary=1.0, periods=4))
     before, during, after = user.periods[:3]

@@ -1,4 +1,4 @@
-"""What a configuration of the original benchmark becomes: its numbers, its models, and what of it is not used is said."""
+"""What a configuration of the original benchmark becomes: its numbers, its models, what is not used is said."""
 
 from __future__ import annotations
 

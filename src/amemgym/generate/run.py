@@ -111,7 +111,7 @@ class Generation:
         }
 
     def check(self) -> None:
-        """Raises UsageError or UnknownName where the model or the judge cannot be called, before anything is written."""
+        """Raises UsageError or UnknownName where the model or the judge cannot be called; writes nothing."""
         for settings in (self._model, self._judge):
             self._door(settings)
 

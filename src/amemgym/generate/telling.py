@@ -97,6 +97,8 @@ def _right(change: Change) -> Telling:
 
 
 def _wrong(change: Change, value: str) -> Telling:
+    if value == change.old:  # of two values the wrong one is the one before, so that nothing seems to change
+        return Telling(change.variable, value)
     return Telling(change.variable, value, how(change), change.old)
 
 

@@ -136,6 +136,15 @@ def test_kinds_of_sessions(small: Pack) -> None:
         assert not any("Lead corrected" in s.query for s in period.sessions if s.kind != "correction")
 
 
+def test_what_is_told_wrongly_as_before_is_not_told_as_a_change(small: Pack) -> None:
+    """Of two values, the wrong one of a change is the one that was so before."""
+    for number in range(20):
+        user = compose(small, number, values=2, corrections=9, periods=5)
+        for period in user.periods[1:]:
+            mistakes = [session for session in period.sessions if session.kind == "mistake"]
+            assert not any("Lead changed" in session.query for session in mistakes)
+
+
 def test_nothing_of_a_profile_is_a_state() -> None:
     """A profile is told to the simulated user and to nobody else; a state in it would be told before its time."""
     for user in open_bank("bank:base"):

@@ -80,7 +80,8 @@ class Talker:
 
     def _news(self, domain: str, kind: Kind, changes: Sequence[Change]) -> Draft:
         """A session that tells changes of one domain, those to be taken back later with the wrong value."""
-        parts = [*self._lead(kind)]
+        unchanged = all(change.wrong is not None and change.wrong == change.old for change in changes)
+        parts = [] if unchanged else self._lead(kind)
         parts += [self._statement(change.variable, change.wrong or change.new) for change in changes]
         parts.append(self._deal((domain, "requests"), self._domains[domain].requests))
         events = [self._event(change) for change in changes if change.kind != "first"]
