@@ -147,6 +147,21 @@ def test_the_user_knows_its_current_state(scenario: Scenario) -> None:
         assert all(f"- {name}: {value}" in text for name, value in request.task.exposed.items())
 
 
+def test_a_user_who_is_mistaken_stays_so_for_the_session(scenario: Scenario) -> None:
+    user = scenario.model_dump()
+    period = user["periods"][1]
+    name, update = next(iter(period["updates"].items()))
+    wrong = next(value for value in user["state_schema"][name] if value != update["new"])
+    at = {"session_time": period["period_start"] + " 23:00:00", "query": "So it is.", "kind": "mistake"}
+    period["sessions"].insert(0, {**at, "exposed_states": {}, "messages": [], "retracted_states": {name: wrong}})
+    made = Scenario.model_validate(user)
+    now, *others = [s.time for s in made.periods[1].sessions]
+    tasks = [request.task for request in asked(made, DEFAULT)]
+    states = {t.now: (t.state, t.exposed) for t in tasks if isinstance(t, FollowUp)}
+    assert states[now] == ({**made.periods[1].state, name: wrong}, {name: wrong})
+    assert all(states[time][0] == made.periods[1].state for time in others)
+
+
 def test_the_v1_user_is_told_the_profile_only(scenario: Scenario) -> None:
     for request in asked(scenario, PROTOCOLS["v1"]):
         text = request.messages[0].content

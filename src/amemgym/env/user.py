@@ -1,6 +1,7 @@
 """The simulated user: opens each session with the scenario's utterance, and follows up by a model.
 
-It knows who the user is, their state now and what this session reveals. In protocol v1 it knows the profile only.
+It knows who the user is, their state now (in a session that tells a state wrongly, the wrong one) and what this session
+reveals. In protocol v1 it knows the profile only.
 """
 
 from __future__ import annotations
@@ -31,12 +32,13 @@ class SimulatedUser:
         """The next message, or None where the model had nothing to say. Raises ModelError."""
         stretch = self._scenario.periods[period]
         said = stretch.sessions[session]
+        mistaken = said.retracted_states  # which a later session puts right, so that this one must not
         answer = await self._model.ask(
             FollowUp(
                 profile=self._scenario.user_profile.text,
                 schema=self._scenario.state_schema,
-                state=stretch.state if self._rules.user_knows_state else None,
-                exposed=said.exposed_states,
+                state={**stretch.state, **mistaken} if self._rules.user_knows_state else None,
+                exposed={**said.exposed_states, **mistaken},
                 conversation=tuple(conversation),
                 now=said.time,
             )
