@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amemgym.generate.options import MORE, experienced, option_variants, telltale
+from amemgym.generate.options import MORE, option_variants, telltale
 
 SCHEMA = {"a": ["1", "2", "3"], "b": ["x", "y", "z"]}
 states = st.lists(st.fixed_dictionaries({n: st.sampled_from(v) for n, v in SCHEMA.items()}), min_size=1, max_size=12)
@@ -19,10 +19,11 @@ states = st.lists(st.fixed_dictionaries({n: st.sampled_from(v) for n, v in SCHEM
 def test_options(lived: list[dict[str, str]], at_least: int, seed: int) -> None:
     options = option_variants(lived, ["b", "a"], SCHEMA, at_least, Random(seed))
     variants = [variant for variant, _ in options]
-    least = max(len(experienced(lived, ["b", "a"])), min(9, at_least))
+    true = {(state["b"], state["a"]) for state in lived}
+    least = max(len(true), min(9, at_least))
     assert len(set(variants)) == len(variants)
     assert least <= len(variants) <= min(9, least + MORE)
-    assert {v for v, kind in options if kind == "experience"} == {(state["b"], state["a"]) for state in lived}
+    assert {v for v, kind in options if kind == "experience"} == true
     assert {kind for _, kind in options} <= {"experience", "random"}
 
 

@@ -20,8 +20,10 @@ def test_the_published_configurations() -> None:
 
 
 def test_every_difficulty_is_off_by_default() -> None:
-    assert Shape().difficulty == {}
-    assert make_shape({"gaps": "1", "explicitness": "mixed"}).difficulty == {"gaps": 1, "explicitness": "mixed"}
+    plain = Shape()
+    assert plain.explicitness == "explicit"
+    numbers = (plain.distractors, plain.others, plain.temporary, plain.corrections, plain.contradictions, plain.gaps)
+    assert not any(numbers)
 
 
 @pytest.mark.parametrize(

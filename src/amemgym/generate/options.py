@@ -24,11 +24,6 @@ SLIGHT = 0.04
 TRIED = 150
 
 
-def experienced(states: Sequence[Mapping[str, str]], required: Sequence[str]) -> list[Variant]:
-    """The different variants that the states go through, in order."""
-    return list(dict.fromkeys(tuple(state[name] for name in required) for state in states))
-
-
 def option_variants(
     states: Sequence[Mapping[str, str]],
     required: Sequence[str],

@@ -59,18 +59,10 @@ class Shape(BaseModel):
     def _is_date(cls, value: str) -> str:
         return parse_time(value).date().isoformat()
 
-    @property
-    def difficulty(self) -> dict[str, Any]:
-        """Those difficulties that are on."""
-        return {name: getattr(self, name) for name in DIFFICULTIES if getattr(self, name) != _DEFAULTS[name]}
-
     def described(self) -> dict[str, Any]:
         """Everything that shapes one user, whichever of how many it is."""
         return self.model_dump(exclude={"users"})
 
-
-DIFFICULTIES = ("explicitness", "distractors", "others", "temporary", "corrections", "contradictions", "gaps")
-_DEFAULTS = {name: field.default for name, field in Shape.model_fields.items()}
 
 #: published configurations, by name: what differs from the fields' defaults (the rounds of a session belong to a run)
 CONFIGURATIONS: dict[str, dict[str, Any]] = {

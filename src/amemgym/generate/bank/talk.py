@@ -111,7 +111,7 @@ class Talker:
         """A fact about somebody else, of a variable the user has as well, with a value that is not the user's."""
         name = self._random.choice(list(self._variables))
         variable = self._variables[name]
-        value = self._random.choice([v for v in variable.values if v != turn.state[name]] or [turn.state[name]])
+        value = self._random.choice([v for v in variable.values if v != turn.state[name]])
         relative = fill(self._random.choice(self._pack.words.relatives), {"friend": self._friends.deal()})
         words = {**self._person.words, "other": relative, "Other": relative[0].upper() + relative[1:]}
         line = self._random.choice(self._value(name, value).others)
