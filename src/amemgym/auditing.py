@@ -8,7 +8,7 @@ from typing import Any
 
 from amemgym import files
 from amemgym.api import check_addresses
-from amemgym.errors import AMemGymError, RunDirectoryError, RunFailed, UnknownName, UsageError
+from amemgym.errors import AMemGymError, DataError, RunDirectoryError, RunFailed, UnknownName, UsageError
 from amemgym.evaluate import RunDirectory, RunSpec, RunWatcher, describe_data, make_spec
 from amemgym.generate import load_dataset
 from amemgym.llm import check_model_name, embedder_identity, know_keys
@@ -133,8 +133,12 @@ def audit_spec(
         written = [directory.write_findings(findings), directory.write_summary(summary)]
         agreement = None
         if given is not None and labels is not None:
-            agreement = agreements(given, outcome.judged, Path(labels))
-            written.append(directory.write_agreement(agreement))
+            try:
+                agreement = agreements(given, outcome.judged, Path(labels))
+                written.append(directory.write_agreement(agreement))
+            except DataError:
+                if not outcome.failures:  # else that is told, as these labels may be of users who were not judged
+                    raise
     return AuditReport(summary, findings, directory.path, tuple(outcome.failures), agreement, tuple(written))
 
 

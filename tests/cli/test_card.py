@@ -54,6 +54,13 @@ def test_the_formats(small: Path, tmp_path: Path) -> None:
     assert "unknown format 'png'" in sentence(inside("card", small, "--format", "png"), 2)
 
 
+def test_the_data_itself_is_never_replaced(small: Path, tmp_path: Path) -> None:
+    (tmp_path / "d.json").write_bytes(small.read_bytes())
+    for out in ("d.json", tmp_path / "d.json"):
+        assert "is the data itself" in sentence(inside("card", "d.json", "--out", out), 2)
+    assert (tmp_path / "d.json").read_bytes() == small.read_bytes()
+
+
 def test_a_gate_that_fails_is_an_error_only_where_it_is_asked_to_be(leaking: Path, small: Path, tmp_path: Path) -> None:
     ended = succeeded(inside("card", leaking))
     assert "The order of the options is biased" in ended.out

@@ -93,7 +93,10 @@ def test_the_variant_of_an_answer_and_what_it_cannot_tell() -> None:
     variables = {name: LIFE[name] for name in ("commute_travel", "eating_style", "home_type")}
     parsed = solve(RecoverVariant("What next?", advice, variables))
     assert parsed.value == {"commute_travel": "bicycle", "eating_style": "vegetarian", "home_type": None}
-    assert solve(RecoverVariant("What next?", "", variables)).status is Status.INVALID
+    nothing = RecoverVariant("What next?", "", variables)
+    assert solve(nothing) == Parsed(dict.fromkeys(variables), Status.REPAIRED)  # it says so, which is read
+    for reply in ('{"commute_travel": null}', '{"commute_travel": "x", "eating_style": null, "home_type": null}'):
+        assert nothing.parse(reply) == Parsed(None, Status.INVALID)
 
 
 NAMES = st.text(max_size=8)

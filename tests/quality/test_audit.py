@@ -217,6 +217,9 @@ def test_a_user_who_cannot_be_judged_is_named_and_the_others_go_on(tmp_path: Pat
         assert isinstance(report, AuditReport)
         assert report.summary["users"] == {"finished": 1, "planned": 2}
         assert report.summary["exposure"]["utterances"]["n"] == UTTERANCES // 2
+        (tmp_path / "labels.csv").write_text("user,period,session,round,label\nBen-1,0,0,0,ok\n")
+        with pytest.raises(RunFailed, match="1 user could not be judged whole"):  # not that the label is of nobody
+            audited(server, data(tmp_path), tmp_path / "out", labels=tmp_path / "labels.csv")
         before = asked(server)
         server.responder = judge()
         whole = audited(server, data(tmp_path), tmp_path / "out")

@@ -56,13 +56,14 @@ def test_a_reply_that_cannot_be_read_and_an_error_are_neither_a_fault_nor_none()
     unread = judged(UTTERANCE, Verdict(UTTERANCE.at, "invalid", None))
     error = judged(UTTERANCE, Verdict(UTTERANCE.at, "error", None, "filtered"))
     half = of(replace(ANSWER, intended={"home": "coast", "job": "nurse"}), {"home": "farm", "job": None})
-    assert [one.outcome for one in (unread, error, half)] == ["unreadable", "error", "unreadable"]
+    assert [one.outcome for one in (unread, error, half)] == ["unreadable", "error", "undecided"]
     assert not (unread.findings or error.findings or half.findings)
     counted = qualities([unread, error, of(UTTERANCE, {"home": "coast"}), half])
     assert (counted["exposure"]["utterances"]["n"], counted["exposure"]["utterances"]["value"]) == (1, 1.0)
     assert (counted["exposure"]["unreadable"], counted["exposure"]["errors"]) == (1, 1)
-    assert counted["answers"]["answers"]["value"] is None and counted["answers"]["unreadable"] == 1
-    assert "no readable reply" in counted["answers"]["answers"]["why_undefined"]
+    assert counted["answers"]["answers"]["value"] is None
+    assert (counted["answers"]["undecided"], counted["answers"]["unreadable"]) == (1, 0)
+    assert "no reply of the judge could be read and decided" in counted["answers"]["answers"]["why_undefined"]
 
 
 def test_a_leak_that_repeats_what_was_told_before_is_marked() -> None:

@@ -54,11 +54,11 @@ def test_the_published_numbers(published: dict[str, Gate]) -> None:
 
 
 def test_the_published_order_is_biased(published: dict[str, Gate]) -> None:
-    assert failing(published) == {"always-1", "always-2", "always-4", "last"}
+    assert failing(published) == {"always-2", "always-4", "last"}
     assert published["always-7"].verdict is Verdict.UNTOLD and published["always-7"].users == 2
     said = " ".join(advice(list(published.values())))
     assert "The order of the options is biased" in said and "protocol amemgym" in said
-    assert "more often than by chance at place 1 and place 2 and less often at place 4 and the last place" in said
+    assert "more often than by chance at place 2 and less often at place 4 and the last place" in said
     assert "slight" not in said
 
 
@@ -94,7 +94,7 @@ def test_the_option_most_like_the_question_is_the_one_with_the_greatest_product(
     assert gate.right == 2 + 1  # option 1 of the first question, option 2 of the second
 
 
-def test_a_models_unreadable_replies_are_wrong_and_its_missing_ones_count_in_nothing() -> None:
+def test_a_models_unreadable_and_missing_replies_count_in_nothing() -> None:
     counter = GateCounter(0)
     for id, answers in (
         ("a", [Blind(1), Blind(2)]),
@@ -104,8 +104,8 @@ def test_a_models_unreadable_replies_are_wrong_and_its_missing_ones_count_in_not
         user = Scenario.model_validate(small_user(id))
         counter.add(user, *vectors(user, np.random.default_rng(0)), answers)
     gate = next(gate for gate in counter.result() if gate.name == NO_CONTEXT)
-    assert (gate.right, gate.n, gate.unreadable, gate.missing) == (2 + 1 + 0 + 3 + 3, 8 + 8 + 4, 4, 4)
-    assert gate.expected == pytest.approx(2 * (4 / 4 + 4 / 3) + 4 / 3)
+    assert (gate.right, gate.n, gate.unreadable, gate.missing) == (2 + 1 + 3 + 3, 8 + 4 + 4, 4, 4)
+    assert gate.expected == pytest.approx(4 / 4 + 3 * 4 / 3)
 
 
 def test_each_interval_is_that_of_the_ratio_at_a_level_for_all_gates() -> None:
@@ -114,11 +114,14 @@ def test_each_interval_is_that_of_the_ratio_at_a_level_for_all_gates() -> None:
     assert len(family(list(gates.values()))) == len(gates) == 1 + 4 + 3 + 2
     level = corrected(len(gates))
     assert level == pytest.approx(1 - 0.05 / 10)
-    gained = []
+    gained, least = [], 0.0
     for scenario in scenarios:
+        for q in range(QUESTIONS):
+            golds = [scenario.gold(p, q) for p in range(PERIODS)]
+            least += float(np.var([golds.count(option) for option in range(4)]))
         golds = [scenario.gold(p, q) for q in range(QUESTIONS) for p in range(PERIODS)]
         gained.append(golds.count(1) - len(golds) / 4)
-    expected = ratio_interval(gained, [QUESTIONS * PERIODS] * 12, level)
+    expected = ratio_interval(gained, [QUESTIONS * PERIODS] * 12, level, least)
     assert gates["always-2"].interval == pytest.approx(expected)
     assert gates["always-2"].difference == pytest.approx(sum(gained) / (12 * QUESTIONS * PERIODS))
 
@@ -195,8 +198,8 @@ def test_an_interval_that_holds_whatever_is_true_tells_nothing() -> None:
 
 @pytest.mark.parametrize(("count", "periods"), [(7, 29), (11, 15)])
 def test_a_difference_of_exactly_nothing_passes(count: int, periods: int) -> None:
-    """As many questions as options, gold at another place in each: every user has chance exactly, so the interval has
-    no width, and the sums of fractions, which miss it in the last digit above and below, must not decide."""
+    """As many questions as options, gold at another place in each: every user has chance exactly, which would make an
+    interval without width; but the order of the options is drawn, and another draw would not hit it so well."""
     values = [f"w{number}" for number in range(count)]
     state = {f"v{number}": "w0" for number in range(count)}
     asked = []
@@ -206,7 +209,8 @@ def test_a_difference_of_exactly_nothing_passes(count: int, periods: int) -> Non
     user = build_user("u", dict.fromkeys(state, values), [state] * periods, asked)
     gates = gates_of([Scenario.model_validate({**user, "id": f"u{number}"}) for number in range(3)])
     for name in [f"always-{place}" for place in range(1, count + 1)]:
-        assert gates[name].difference == pytest.approx(0) and gates[name].interval == pytest.approx((0, 0))
+        low, high = gates[name].interval or (0, 0)
+        assert gates[name].difference == pytest.approx(0) and low < -0.05 and high > 0.1
         assert gates[name].verdict is Verdict.PASSES
 
 
@@ -240,8 +244,26 @@ def test_the_option_most_like_the_others_is_a_gate() -> None:
     assert (gate.right, gate.n) == (golds.count(1), len(golds))
 
 
-def test_few_users_who_do_not_differ_tell_nothing() -> None:
-    """That five agree by chance alone happens too often; of six on, an interval without width is what it is."""
-    for count, verdict in ((3, Verdict.UNTOLD), (5, Verdict.UNTOLD), (6, Verdict.FAILS)):
-        gate = gates_of(users(count, seed=0, change=gold_first, still=True))["always-1"]
-        assert (gate.users, gate.verdict) == (count, verdict)
+def test_few_users_who_happen_to_be_alike_do_not_fail() -> None:
+    """Of eight users with one exam each, none has gold first in one of ten sets; that is no leak."""
+    failed = 0
+    for seed in range(30):
+        made = [one.model_copy(update={"qas": one.qas[:1], "periods": one.periods[:1]}) for one in users(8, seed)]
+        failed += bool(failing(gates_of(made)))
+    assert failed <= 4  # the chance of more is below 1 in 100, if all gates hold together in 95 of 100
+
+
+def test_few_users_who_all_show_a_leak_fail() -> None:
+    gate = gates_of(users(3, seed=0, change=gold_first, still=True))["always-1"]
+    low, high = gate.interval or (0, 0)
+    # twelve questions with four options each, of which the first is right in all periods
+    assert 0 < low < 0.75 == high and gate.verdict is Verdict.FAILS
+
+
+def test_a_model_whose_replies_cannot_be_read_shows_no_leak() -> None:
+    counter = GateCounter(0)
+    for user in users(8, seed=1):
+        counter.add(user, *vectors(user, np.random.default_rng(0)), [Blind(None)] * QUESTIONS)
+    gate = next(gate for gate in counter.result() if gate.name == NO_CONTEXT)
+    assert (gate.n, gate.unreadable, gate.verdict) == (0, 8 * QUESTIONS * PERIODS, Verdict.UNTOLD)
+    assert gate.accuracy is None and gate.why == "there is no exam that it could answer"

@@ -69,7 +69,7 @@ def test_the_terminal_shows_each_gate_whole_also_where_it_is_narrow(leaking: Car
     lines = printed(leaking, 40).splitlines()
     row = next(line for line in lines if line.startswith("first (always-1)"))
     assert re.fullmatch(
-        r"first \(always-1\) +1\.0000 +0\.2500 +\+0\.7500 +\[\+0\.7500, \+0\.7500\] +96 +8 +fails *", row
+        r"first \(always-1\) +1\.0000 +0\.2500 +\+0\.7500 +\[\+0\.5328, \+0\.7500\] +96 +8 +fails *", row
     )
     assert any("The order of the options is biased" in line for line in lines)
     assert any("so that all 11 hold together at 95% (Bonferroni)" in line for line in lines)
@@ -107,7 +107,7 @@ def test_each_gate_is_drawn_round_0_and_says_its_numbers(leaking: Card) -> None:
     page = Page(card_page(leaking))
     drawn = {a["aria-label"]: a for tag, a in page.elements if tag == "svg" and "aria-label" in a}
     (first,) = (label for label in drawn if label and label.startswith("first (always-1)"))
-    assert first == "first (always-1): 0.750, difference from chance, interval [0.750, 0.750]"
+    assert first == "first (always-1): 0.750, difference from chance, interval [0.533, 0.750]"
     assert "gate-fails" in (drawn[first]["class"] or "")
     assert len(drawn) == len(leaking.gates)
 

@@ -12,6 +12,7 @@ from amemgym.cli.console import Output
 from amemgym.cli.progress import ProgressBars
 from amemgym.cli.report import show_paths
 from amemgym.cli.run import field_help
+from amemgym.errors import UsageError
 from amemgym.report.card import check_card, print_card
 
 
@@ -49,6 +50,8 @@ def card_command(
         format = "json" if Path(out).suffix.lower() == ".json" else "html"
     if format is not None:
         check_card(format, out)
+        if out is not None and Path(out).expanduser().resolve() == Path(data).expanduser().resolve():
+            raise UsageError(f"--out {out} is the data itself, which the card would replace; name another file")
     given = {name: value for name, value in locals().items() if name in datasets.CARD_SETTINGS and value is not None}
     with ProgressBars() as bars:
         made = datasets.card(data, work=work, watcher=bars, **given)

@@ -76,12 +76,14 @@ class Judged:
     findings: tuple[Finding, ...]
 
     @property
-    def outcome(self) -> Literal["ok", "faulty", "unreadable", "error"]:
-        """What the judge's reply comes to."""
+    def outcome(self) -> Literal["ok", "faulty", "undecided", "unreadable", "error"]:
+        """What the judge's reply comes to; undecided where it was read, but leaves out a value it was asked for."""
         if self.verdict.error is not None:
             return "error"
-        if not _is_whole(self.verdict):
+        if self.verdict.found is None:
             return "unreadable"
+        if not _is_whole(self.verdict):
+            return "undecided"
         return "faulty" if self.findings else "ok"
 
     @property

@@ -3,9 +3,11 @@
 Each gate answers all questions after all periods by a rule that knows nothing of the user, with the options in the
 data's own order. If the data leaks nothing, its accuracy is chance, the mean of 1 / options over the same cells. The
 difference from chance has an interval clustered by user (`scores.intervals`): the ratio of two sums over users, Σ(right
-− 1/options) and Σ cells. The gates are many, and one in twenty would fail by chance alone at 95%; so each interval is
-taken at 1 − 0.05 / gates (Bonferroni), and then all of them together hold at 95% or more. A gate fails where 0 is
-outside its interval. Passing shows no leak of a size that these users can tell; the interval says how large one may be.
+− 1/options) and Σ cells. It is no shorter than the order of a question's options gives, were it drawn anew: a few users
+with few questions are alike by chance often enough. The gates are many, and one in twenty would fail by chance alone at
+95%; so each interval is taken at 1 − 0.05 / gates (Bonferroni), and then all of them together hold at 95% or more. A
+gate fails where 0 is outside its interval. Passing shows no leak of a size that these users can tell; the interval says
+how large one may be.
 """
 
 from __future__ import annotations
@@ -30,13 +32,10 @@ from amemgym.scores.intervals import ONE_USER, clipped, ratio_interval
 LEVEL = 0.95
 #: users from which a gate is judged
 USERS = 3
-#: and from which one on which no two users differ: fewer agree by chance alone more often than 1 in 20 (a sign test)
-AGREEING = 6
 #: an end nearer to 0 than this is 0: sums of fractions are not exact
 EXACT = 1e-9
 NO_CELLS = "there is no exam that it could answer"
 TOO_FEW = f"fewer than {USERS} users have such questions"
-ALIKE = "the users do not differ at all and are few, which tells nothing of how others would"
 TOO_WIDE = "the users differ so much that the interval is as wide as it can be"
 
 
@@ -63,7 +62,8 @@ class Kind(StrEnum):
 class Gate:
     """One gate over n cells of so many users. `right` are the cells it answers right, `expected` how many chance does;
     `interval` is that of the difference, at a level corrected for the number of gates. `why` says why it cannot be
-    told; `unreadable` replies of a model count as wrong, `missing` cells (its calls failed) in nothing."""
+    told; cells with `unreadable` replies of a model and `missing` ones (its calls were refused) are not among the n, as
+    they tell nothing of the data."""
 
     name: str
     kind: Kind
@@ -122,6 +122,8 @@ class _Sums:
     right: array[float] = field(default_factory=lambda: array("d"))
     expected: array[float] = field(default_factory=lambda: array("d"))
     cells: array[float] = field(default_factory=lambda: array("d"))
+    #: of `right` over all users, where the options' order is drawn
+    variance: float = 0
     unreadable: int = 0
     missing: int = 0
 
@@ -159,18 +161,21 @@ class GateCounter:
             [user.gold(period, question) for period in range(len(user.periods))] for question in range(len(user.qas))
         ]
         counts = [len(question.answer_choices) for question in user.qas]
+        spread = [_variance_drawn(gold, count) for gold, count in zip(golds, counts, strict=True)]
         self._users += 1
         self._most = max([self._most, *counts])
         drawn = play_reference("uniform", 0, user, 0, IMPORTED, self._seed, probing=False).exams
         expected = math.fsum(1 / len(exam.order) for exam in drawn)
-        self._count("uniform", sum(exam.correct for exam in drawn), expected, len(drawn))
+        variance = math.fsum((1 - 1 / len(exam.order)) / len(exam.order) for exam in drawn)
+        self._count("uniform", sum(exam.correct for exam in drawn), expected, len(drawn), variance)
 
-        def fixed(name: str, choose: Callable[[int], int | None], asks: Callable[[int], bool]) -> None:
+        def fixed(name: str, choose: Callable[[int], int], asks: Callable[[int], bool]) -> None:
             """A gate that gives one answer to a question, whichever the period."""
             chosen = {question: choose(question) for question in range(len(golds)) if asks(question)}
-            right = sum(golds[question].count(option) for question, option in chosen.items() if option is not None)
+            right = sum(golds[question].count(option) for question, option in chosen.items())
             cells = {question: len(golds[question]) for question in chosen}
-            self._count(name, right, math.fsum(n / counts[q] for q, n in cells.items()), sum(cells.values()))
+            expected = math.fsum(n / counts[q] for q, n in cells.items())
+            self._count(name, right, expected, sum(cells.values()), math.fsum(spread[q] for q in chosen))
 
         def always(place: int) -> None:
             fixed(f"always-{place}", _rule(f"always-{place}", user), lambda question: counts[question] >= place)
@@ -182,14 +187,16 @@ class GateCounter:
         fixed("most-alike", lambda question: int(np.argmax(options[question] @ asked[question])), _any)
         fixed(TYPICAL, lambda question: _most_typical(options[question]), lambda question: counts[question] > 2)
         if blind:
-            fixed(NO_CONTEXT, lambda question: blind[question].option, lambda question: not blind[question].missing)
+            told = {question: answer.option for question, answer in enumerate(blind) if answer.option is not None}
+            fixed(NO_CONTEXT, told.__getitem__, told.__contains__)
             sums = self._sums.setdefault(NO_CONTEXT, _Sums())
             for answer, gold in zip(blind, golds, strict=True):
                 sums.missing += len(gold) * answer.missing
                 sums.unreadable += len(gold) * (answer.option is None and not answer.missing)
 
-    def _count(self, name: str, right: int, expected: float, cells: int) -> None:
+    def _count(self, name: str, right: int, expected: float, cells: int, variance: float) -> None:
         sums = self._sums.setdefault(name, _Sums())
+        sums.variance += variance
         if cells:
             sums.right.append(right)
             sums.expected.append(expected)
@@ -232,6 +239,12 @@ def _most_typical(options: Vectors) -> int:
     return int(np.argmax(likeness.sum(1) - likeness.diagonal()))
 
 
+def _variance_drawn(golds: Sequence[int], options: int) -> float:
+    """The variance of how many cells of a question one choice has right, where the options' order is drawn: that of the
+    cells in which each option is gold."""
+    return math.fsum(golds.count(option) ** 2 for option in range(options)) / options - (len(golds) / options) ** 2
+
+
 def _any(question: int) -> bool:
     return True
 
@@ -255,7 +268,7 @@ def _judged(name: str, sums: _Sums, level: float, of: int) -> Gate:
     kind, text = _TEXTS.get(name) or (Kind.ORDER, f"chooses option {name.removeprefix('always-')}")
     users, n, expected = len(sums.cells), round(math.fsum(sums.cells)), math.fsum(sums.expected)
     gained = [right - by_chance for right, by_chance in zip(sums.right, sums.expected, strict=True)]
-    interval = ratio_interval(gained, sums.cells, level) if users >= USERS else None
+    interval = ratio_interval(gained, sums.cells, level, sums.variance) if users >= USERS else None
     verdict = Verdict.UNTOLD
     why: str | None = ONE_USER if of == 1 else TOO_FEW if users else NO_CELLS
     if interval is not None:
@@ -264,8 +277,6 @@ def _judged(name: str, sums: _Sums, level: float, of: int) -> Gate:
         interval = clipped(interval, least, most) or interval
         if interval[0] <= least + EXACT and interval[1] >= most - EXACT:
             why = TOO_WIDE
-        elif interval[1] - interval[0] <= EXACT < abs(interval[0]) and users < AGREEING:
-            why = ALIKE
         else:
             verdict = Verdict.PASSES if interval[0] <= EXACT and interval[1] >= -EXACT else Verdict.FAILS
             why = None

@@ -4,8 +4,8 @@
   free of faults;
 - integrity: the share of the user's later turns free of faults;
 - answer quality: the share of answers whose own variant is recovered.
-Only what the judge's reply could be read of counts; unreadable replies and errors are counted beside it. Intervals are
-clustered by user.
+Only what the judge's reply decides counts; replies that decide nothing, unreadable ones and errors are counted beside
+it. Intervals are clustered by user.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ NOTHING = {
     "answers": "there are no written answers",
 }
 #: and why there is none although something was to be judged
-UNREAD = "the judge gave no readable reply"
+UNREAD = "no reply of the judge could be read and decided"
 
 
 def qualities(all_judged: Sequence[Judged]) -> dict[str, Any]:
-    """The qualities, each with its shares, what was unreadable and what ended in an error; counts of findings."""
+    """The qualities, each with its shares, what was undecided, unreadable and an error; counts of findings."""
     by_quality = {quality: [j for j in all_judged if j.item.quality == quality] for quality in QUALITIES}
     exposure, integrity, answers = by_quality["exposure"], by_quality["integrity"], by_quality["answers"]
     agents = dict.fromkeys(j.item.agent for j in integrity if j.item.agent is not None)
@@ -89,4 +89,8 @@ def _share(
 
 def _uncounted(some: Sequence[Judged]) -> dict[str, int]:
     outcomes = [one.outcome for one in some]
-    return {"unreadable": outcomes.count("unreadable"), "errors": outcomes.count("error")}
+    return {
+        "undecided": outcomes.count("undecided"),
+        "unreadable": outcomes.count("unreadable"),
+        "errors": outcomes.count("error"),
+    }

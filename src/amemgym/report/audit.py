@@ -16,6 +16,8 @@ from amemgym.secrets import redact
 
 #: findings of a kind that are shown, and characters of their text
 SHOWN, LENGTH = 3, 160
+#: what counts in no share: the judge chose no value, its reply could not be read, its call ended in an error
+UNCOUNTED = ("undecided", "unreadable", "errors")
 MEANING: dict[Kind, str] = {
     "missing": "a state that should be told was not recovered",
     "wrong": "it was recovered with another value",
@@ -47,13 +49,13 @@ def print_audit(
 def _table(summary: Mapping[str, Any]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("quality")
-    for name in ("share", "95%", "n", "unreadable", "errors"):
+    for name in ("share", "95%", "n", *UNCOUNTED):
         table.add_column(name, justify="right")
     for name, share, counts in _rows(summary):
         value, interval = share["value"], share["interval"]
         shown = "–" if value is None else _share(value)
         around = "" if interval is None else f"{_share(interval[0])}–{_share(interval[1])}"
-        table.add_row(name, shown, around, str(share["n"]), *(str(counts.get(c, "")) for c in ("unreadable", "errors")))
+        table.add_row(name, shown, around, str(share["n"]), *(str(counts.get(c, "")) for c in UNCOUNTED))
     return table
 
 
@@ -80,7 +82,7 @@ def _notes(summary: Mapping[str, Any]) -> Iterator[str]:
     yield from dict.fromkeys(
         f"no intervals: {share['why_no_interval']}" for share in shares if share["why_no_interval"]
     )
-    yield "intervals are clustered by user; unreadable replies and errors of the judge count in no share"
+    yield "intervals are clustered by user; undecided and unreadable replies and errors of the judge count in no share"
     if summary["judge"] == "offline":
         yield STAND_IN
 

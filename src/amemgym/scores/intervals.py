@@ -15,11 +15,15 @@ ONE_USER = "one user: how users differ cannot be told, so there is no interval"
 
 
 def ratio_interval(
-    numerators: Sequence[float], denominators: Sequence[float], level: float = 0.95
+    numerators: Sequence[float], denominators: Sequence[float], level: float = 0.95, least: float = 0
 ) -> tuple[float, float] | None:
-    """The interval of Σ numerators / Σ denominators, one entry a user; None with fewer than two users or a zero sum."""
+    """The interval of Σ numerators / Σ denominators, one entry a user; None with fewer than two users or a zero sum.
+
+    `least` is a variance of Σ numerators that is known, for where a few users happen to be alike: the interval is no
+    shorter than by it, with the normal distribution's quantile, as nothing is estimated.
+    """
     ratio = _linearised(numerators, denominators)
-    return None if ratio is None else _around(*ratio, level)
+    return None if ratio is None else _around(*ratio, level, least / math.fsum(denominators) ** 2)
 
 
 def difference_interval(
@@ -85,12 +89,13 @@ def _linearised(numerators: Sequence[float], denominators: Sequence[float]) -> t
     return ratio, [(n - ratio * d) / total for n, d in zip(numerators, denominators, strict=True)]
 
 
-def _around(value: float, errors: Sequence[float], level: float) -> tuple[float, float]:
-    from scipy.special import stdtrit  # takes its time, so only where an interval is wanted
+def _around(value: float, errors: Sequence[float], level: float, least: float = 0) -> tuple[float, float]:
+    from scipy.special import ndtri, stdtrit  # takes its time, so only where an interval is wanted
 
     users = len(errors)
     variance = users / (users - 1) * math.fsum(e * e for e in errors)
     half = float(stdtrit(users - 1, 0.5 + level / 2)) * math.sqrt(variance)
+    half = max(half, float(ndtri(0.5 + level / 2)) * math.sqrt(least))
     return value - half, value + half
 
 

@@ -13,7 +13,7 @@ from typing import ClassVar
 from amemgym.messages import Message
 from amemgym.tasks.base import Task, listed
 from amemgym.tasks.memorising import transcript
-from amemgym.tasks.parse import Parsed, parse_revealed, parse_values
+from amemgym.tasks.parse import Parsed, Status, parse_object, parse_revealed, parse_values
 from amemgym.tasks.prompts import Prompts
 
 
@@ -45,7 +45,7 @@ class RevealedStates(Task[dict[str, str]]):
 
 @dataclass(frozen=True)
 class RecoverVariant(Task[dict[str, str | None]]):
-    """The value of each variable that an answer to an advice question was written for."""
+    """The value of each variable that an answer to an advice question was written for; None where it fits none best."""
 
     name: ClassVar[str] = "recover_variant"
     wants_json: ClassVar[bool] = True
@@ -65,4 +65,9 @@ class RecoverVariant(Task[dict[str, str | None]]):
         return [Message("user", text)]
 
     def parse(self, reply: str | None) -> Parsed[dict[str, str | None]]:
-        return parse_values(reply, self.variables)
+        parsed = parse_values(reply, self.variables)
+        given = parse_object(reply).value if parsed.value is None else None
+        if given is not None and all(name in given and given[name] is None for name in self.variables):
+            # that it is none, is said of each: unlike a reply with other words, this one is read
+            return Parsed(dict.fromkeys(self.variables), Status.REPAIRED)
+        return parsed
