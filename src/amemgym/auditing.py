@@ -158,7 +158,7 @@ def find_subject(data: str | Path | Dataset, users: int | None = None) -> Subjec
     """What is to be audited. Raises DataError, UsageError, or RunDirectoryError for a run without a conversation."""
     if isinstance(data, Dataset):
         return _subject(data.name, data.limited(users))
-    place = Path(data).expanduser()
+    place = files.at_home(data)
     if not (place / "manifest.json").is_file():
         dataset = load_dataset(data)
         return _subject(dataset.name, dataset.limited(users))

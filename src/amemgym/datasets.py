@@ -74,7 +74,7 @@ def card(
     if isinstance(users, Sized):
         watcher.planned(len(users), len(users), 0, 0)
     work = WORK if work is None and model != "offline" else work
-    folder = None if work is None else folder_of(asked, Path(work).expanduser())
+    folder = None if work is None else folder_of(asked, files.at_home(work))
     blind = BlindModel(
         asked,
         prompts_for(spec.language),

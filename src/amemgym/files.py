@@ -96,6 +96,19 @@ def leftovers(directory: Path) -> Iterator[Path]:
             yield path
 
 
+def check_begun(folder: Path, what: str) -> None:
+    """Raises RunDirectoryError where a folder has no manifest.json, but more in it than a killed start leaves: it is no
+    `what`'s. StorageError where it cannot be read."""
+    try:
+        found = [path.name for path in folder.iterdir()] if folder.is_dir() else []
+    except OSError as error:
+        raise storage_error(error, folder) from error
+    if "manifest.json" in found:
+        return
+    if any(name != ".lock" and not name.startswith(".manifest.json.") for name in found):
+        raise RunDirectoryError(f"{folder} is not empty and holds no {what}; choose an empty or new folder with --out")
+
+
 @contextlib.contextmanager
 def held(folder: Path, flag: str = "--out") -> Iterator[None]:
     """Hold a folder, made where it is missing, and clear it of what ended processes left half written.

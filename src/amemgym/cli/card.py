@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from amemgym import datasets
+from amemgym import datasets, files
 from amemgym.cli.console import Output
 from amemgym.cli.progress import ProgressBars
 from amemgym.cli.report import show_paths
@@ -50,7 +50,7 @@ def card_command(
         format = "json" if Path(out).suffix.lower() == ".json" else "html"
     if format is not None:
         check_card(format, out)
-        if out is not None and Path(out).expanduser().resolve() == Path(data).expanduser().resolve():
+        if out is not None and files.at_home(out).resolve() == files.at_home(data).resolve():
             raise UsageError(f"--out {out} is the data itself, which the card would replace; name another file")
     given = {name: value for name, value in locals().items() if name in datasets.CARD_SETTINGS and value is not None}
     with ProgressBars() as bars:

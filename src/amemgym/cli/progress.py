@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from pathlib import Path
 from types import TracebackType
@@ -19,7 +20,7 @@ from amemgym.llm import Usage, Watcher
 from amemgym.secrets import redact
 
 
-class Bars(Watcher):
+class Bars(Watcher, ABC):
     """Bars on a terminal; elsewhere only remarks are printed. Everything goes to standard error.
 
     An interrupt inside the `with` ends it with a sentence that says how to go on.
@@ -55,9 +56,9 @@ class Bars(Watcher):
         if kind is KeyboardInterrupt and self._place is not None:
             raise Interrupted(self.interrupted(self._place)) from error
 
+    @abstractmethod
     def interrupted(self, place: Path) -> str:
         """The sentence that an interrupt ends with."""
-        raise NotImplementedError
 
     def begins(self, place: Path) -> None:
         self._place = place

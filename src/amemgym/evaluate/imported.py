@@ -43,7 +43,7 @@ class Import:
     def __init__(self, root: Path, dataset: Dataset, upper_bound: Path | None, model: str) -> None:
         if not model.strip() or model == "offline":
             raise UsageError(f"--model '{model}' names no model that gave these replies; give its own, or leave it out")
-        self._root, self._model = root.expanduser(), files.printable(model)
+        self._root, self._model = files.at_home(root), files.printable(model)
         self._bounds = UpperBounds(upper_bound) if upper_bound is not None else None
         self._digests: dict[tuple[str, str], Mapping[str, str]] = {}
         self._counted = self._probed = False

@@ -69,9 +69,9 @@ def make_manifest(
     }
     settings = spec.model_dump(mode="json", exclude={"out"})
     # to resume from another folder
-    settings["data"] = spec.data if is_data_name(spec.data) else str(Path(spec.data).expanduser().absolute())
+    settings["data"] = spec.data if is_data_name(spec.data) else str(files.at_home(spec.data).absolute())
     if spec.off_policy is not None:
-        settings["off_policy"] = str(Path(spec.off_policy).expanduser().absolute())
+        settings["off_policy"] = str(files.at_home(spec.off_policy).absolute())
         del settings["data"]  # it comes from there
         # a resume must not find another first one
         settings["off_policy_agent"] = recorded.taken_from if recorded else spec.off_policy_agent

@@ -30,7 +30,7 @@ from amemgym.evaluate.rundir import RunDirectory
 from amemgym.evaluate.spec import RunSpec
 from amemgym.evaluate.upperbound import bound_names, measure, variants_of
 from amemgym.evaluate.watch import RunWatcher
-from amemgym.llm import Door, Line, ModelSettings, Outages, Provider, door_name, embedder, open_model
+from amemgym.llm import Doors, Line, ModelSettings, embedder
 from amemgym.memory import Tools
 from amemgym.scenario import Dataset, Scenario
 from amemgym.tasks import prompts_for
@@ -85,12 +85,8 @@ class Run:
         self._watcher = watcher
         self._prompts = prompts_for(spec.language)
         self._bounds = list(bound_names(agents, model).values()) if spec.upper_bound else []
-        self._slots = asyncio.Semaphore(spec.concurrency)
-        self._doors: dict[tuple[str, str], Door] = {}
-        self._resumed = False
-        self._providers: list[Provider] = []
+        self._doors = Doors(spec.concurrency, spec.attempts, watcher)
         self._outcome = RunOutcome()
-        self._outages = Outages(self._doors)
 
     async def play(self) -> RunOutcome:
         """Play everything that is not finished. What stopped it early, and what failed, is in the outcome."""
@@ -111,8 +107,7 @@ class Run:
                 raise failure from group_error
             self._outcome.stopped = failure
         finally:
-            for provider in self._providers:
-                await provider.aclose()
+            await self._doors.aclose()
         self._outcome.episodes.sort(key=lambda result: (self._place(result.agent), result.user, result.trial))
         self._outcome.upper_bounds.sort(key=lambda result: (result.model, result.user))
         self._outcome.failures.sort()
@@ -164,7 +159,7 @@ class Run:
         except AgentFailed as error:
             self._outcome.failures.append(str(error))
         except AMemGymError as error:
-            if isinstance(error, EndpointUnavailable) and self._outages.another():
+            if isinstance(error, EndpointUnavailable) and self._doors.is_outage():
                 raise
             self._outcome.failures.append(f"{name}: {error}")
         except Exception as error:  # code from elsewhere: a memory's, a plug-in's
@@ -178,7 +173,7 @@ class Run:
             if result is not None:
                 self._watcher.turned(sum(len(turns(s)) for period in result.conversation for s in period))
                 self._watcher.examined(len(result.exams) + (0 if agent.is_reference else len(result.probes)))
-                self._had_replies()
+                self._doors.had_replies()
             else:
                 result = await self._play(agent, user, scenario, trial)
                 self._directory.write_episode(result)
@@ -199,7 +194,7 @@ class Run:
             player = self._new_agent(agent, scenario, line)
             # off-policy, nobody plays the user, so no other model has to be reached
             user_model = (agent.model or self._model) if self._recorded else self._user_model
-            episode = Episode(line.model(self._door(user_model), "user"), self._rules)
+            episode = Episode(line.model(self._doors.to(user_model), "user"), self._rules)
             seat = Seat(agent.name, user, trial)
             return await play(
                 seat,
@@ -216,7 +211,7 @@ class Run:
             line.journal.close()
 
     def _new_agent(self, agent: AgentSpec, scenario: Scenario, line: Line) -> Agent:
-        door = self._door(agent.model or self._model)
+        door = self._doors.to(agent.model or self._model)
         # names alone, and only for the ablation that is defined by being told them
         variables = tuple(scenario.state_schema) if agent.told_variables else ()
         tools = Tools(line.model(door, "memory"), embedder(self._spec.embedder), variables)
@@ -229,11 +224,11 @@ class Run:
             result = self._directory.upper_bound(name, scenario.id)
             if result is not None:
                 self._watcher.examined(len(result.answers))
-                self._had_replies()
+                self._doors.had_replies()
             else:
                 line = Line(self._directory.upper_bound_journal(name, scenario.id), self._prompts)
                 try:
-                    asked = line.model(self._door(model), "upper bound")
+                    asked = line.model(self._doors.to(model), "upper bound")
                     result = await measure(
                         name, user, scenario, asked, line, self._rules, self._spec.seed, self._watcher
                     )
@@ -243,19 +238,3 @@ class Run:
             self._outcome.upper_bounds.append(result)
 
         return job
-
-    def _had_replies(self) -> None:
-        """What was finished before shows that the endpoint is one."""
-        self._resumed = True
-        for door in self._doors.values():
-            door.answered = True
-
-    def _door(self, settings: ModelSettings) -> Door:
-        """The door to a model, opened when it is first needed: a finished run needs none."""
-        name = door_name(settings)
-        if name not in self._doors:
-            provider = open_model(settings, self._watcher.said)
-            self._providers.append(provider)
-            self._doors[name] = Door(provider, self._slots, attempts=self._spec.attempts, watcher=self._watcher)
-            self._doors[name].answered = self._resumed
-        return self._doors[name]

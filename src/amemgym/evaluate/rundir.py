@@ -110,7 +110,7 @@ class RunDirectory:
     """One run's files. Raises StorageError where the disk refuses, RunDirectoryError where it holds something else."""
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path).expanduser()
+        self.path = files.at_home(path)
         self._dataset: Dataset | None = None
         #: trials, and by id the users that are played with their numbers; read when they are first needed
         self._plan: tuple[int, dict[str, tuple[int, Scenario]]] | None = None
@@ -137,19 +137,6 @@ class RunDirectory:
                 f"{self.path} holds a run with other settings: {changed}. Choose another folder with --out{way}"
             )
         return there
-
-    def _check_empty(self) -> None:
-        """Raises RunDirectoryError where there is no manifest, but more than a killed start of a run leaves."""
-        try:
-            found = list(self.path.iterdir()) if self.path.is_dir() else []
-        except OSError as error:
-            raise files.storage_error(error, self.path) from error
-        if any(path.name == "manifest.json" for path in found):
-            return
-        if any(path.name != ".lock" and not path.name.startswith(".manifest.json.") for path in found):
-            raise RunDirectoryError(
-                f"{self.path} is not empty and holds no run; choose an empty or new folder with --out"
-            )
 
     def manifest(self) -> dict[str, Any]:
         """Raises RunDirectoryError where there is none."""
@@ -179,7 +166,7 @@ class RunDirectory:
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Hold the directory. Raises RunDirectoryError where another process does, or where it is no run's."""
-        self._check_empty()
+        files.check_begun(self.path, "run")
         with files.held(self.path):
             yield
 

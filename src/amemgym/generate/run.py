@@ -29,7 +29,7 @@ from amemgym.generate.spec import GenerationSpec
 from amemgym.generate.stage import Maker
 from amemgym.generate.watch import GenerationWatcher
 from amemgym.generate.work import WorkDirectory
-from amemgym.llm import Door, Line, ModelSettings, Outages, Provider, describe_model, door_name, open_model
+from amemgym.llm import Doors, Line, ModelSettings, describe_model
 from amemgym.tasks import prompts_for
 from amemgym.together import side_by_side
 from amemgym.version import __version__
@@ -90,10 +90,7 @@ class Generation:
         self._work = work
         self._watcher = watcher
         self._prompts = prompts_for(spec.language)
-        self._slots = asyncio.Semaphore(spec.concurrency)
-        self._doors: dict[tuple[str, str], Door] = {}
-        self._providers: list[Provider] = []
-        self._outages = Outages(self._doors)
+        self._doors = Doors(spec.concurrency, spec.attempts, watcher)
         self._outcome = Outcome()
 
     def compared(self) -> dict[str, Any]:
@@ -113,7 +110,7 @@ class Generation:
     def check(self) -> None:
         """Raises UsageError or UnknownName where the model or the judge cannot be called; writes nothing."""
         for settings in (self._model, self._judge):
-            self._door(settings)
+            self._doors.to(settings)
 
     async def make(self) -> Outcome:
         """Make every user that is not finished. Raises what stops everything."""
@@ -129,8 +126,7 @@ class Generation:
         try:
             await side_by_side([one(number, person) for number, person in enumerate(self._people)])
         finally:
-            for provider in self._providers:
-                await provider.aclose()
+            await self._doors.aclose()
         self._outcome.finished.sort()
         self._outcome.failures.sort()
         return self._outcome
@@ -145,14 +141,14 @@ class Generation:
             self._work.write_failures(number, person, error.places)
             self._outcome.failures.append(str(error))
         except AMemGymError as error:
-            if isinstance(error, EndpointUnavailable) and self._outages.another():
+            if isinstance(error, EndpointUnavailable) and self._doors.is_outage():
                 raise
             self._outcome.failures.append(f"{self._name(number, person)}: {error}")
 
     async def _one(self, number: int, person: Persona) -> None:
         if self._work.user(number, person) is None:
             line = Line(self._work.journal(number, person), self._prompts)
-            model, judge = self._door(self._model), self._door(self._judge)
+            model, judge = self._doors.to(self._model), self._doors.to(self._judge)
             tries = self._work.tries(number, person)
             maker = Maker(self._name(number, person), line, model, judge, self._spec.repairs, tries)
             try:
@@ -169,12 +165,3 @@ class Generation:
     def _described(self) -> dict[str, Any]:
         made = {"source": "model", "model": self._model.model, "judge": self._judge.model}
         return {**made, "language": self._spec.language, **self._shape.described()}
-
-    def _door(self, settings: ModelSettings) -> Door:
-        """The door to a model, opened when it is first needed: where all users are finished, none is."""
-        name = door_name(settings)
-        if name not in self._doors:
-            provider = open_model(settings, self._watcher.said)
-            self._providers.append(provider)
-            self._doors[name] = Door(provider, self._slots, attempts=self._spec.attempts, watcher=self._watcher)
-        return self._doors[name]

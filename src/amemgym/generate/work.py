@@ -47,19 +47,16 @@ class WorkDirectory:
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Hold the directory. Raises RunDirectoryError where another process does, or where OUT is somebody else's."""
-        there = self.path / "manifest.json"
         try:
             if self.out.is_dir():
                 raise RunDirectoryError(f"{self.out} is a folder; give the file to write with --out, such as data.json")
-            if self.out.exists() and not there.exists():
+            if self.out.exists() and not self.is_claimed:
                 raise RunDirectoryError(
                     f"{self.out} is there already and was not made by this command; choose another --out"
                 )
-            found = list(self.path.iterdir()) if self.path.is_dir() and not there.exists() else []
         except OSError as error:
             raise files.storage_error(error, self.path) from error
-        if any(path.name != ".lock" and not path.name.startswith(".manifest.json.") for path in found):
-            raise RunDirectoryError(f"{self.path} is not empty and holds no generation; choose another --out")
+        files.check_begun(self.path, "generation")
         with files.held(self.path):
             yield
 

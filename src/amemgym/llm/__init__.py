@@ -1,6 +1,7 @@
 """Models: the one door every call goes through, the journal that keeps each reply, and the providers behind it."""
 
 from amemgym.llm.door import TICKS, Answer, Door, Line, Model, RoleCount, Watcher
+from amemgym.llm.doors import Doors
 from amemgym.llm.embed import Embedder, embedder, embedder_identity
 from amemgym.llm.journal import Journal
 from amemgym.llm.models import (
@@ -16,7 +17,6 @@ from amemgym.llm.models import (
     open_model,
     same_address,
 )
-from amemgym.llm.outage import Outages
 from amemgym.llm.place import at, here, probe_name, question_name, round_name
 from amemgym.llm.provider import Completion, Provider, Request, Usage, estimate_tokens
 from amemgym.llm.v1config import LLMConfig, read_llm_config
@@ -29,13 +29,13 @@ __all__ = [
     "Answer",
     "Completion",
     "Door",
+    "Doors",
     "Embedder",
     "Journal",
     "LLMConfig",
     "Line",
     "Model",
     "ModelSettings",
-    "Outages",
     "Provider",
     "Request",
     "RoleCount",

@@ -26,7 +26,7 @@ from amemgym.errors import (
 )
 from amemgym.evaluate.rundir import RunDirectory
 from amemgym.evaluate.watch import RunWatcher
-from amemgym.llm import Door, Line, Model, ModelSettings, Outages, Provider, at, describe_model, open_model
+from amemgym.llm import Doors, Line, Model, ModelSettings, at, describe_model
 from amemgym.quality.auditdir import FORMAT, WHAT, AuditDirectory
 from amemgym.quality.findings import Judged, Verdict, judged
 from amemgym.quality.turns import Item, Talk, items_of, records_exposure
@@ -153,12 +153,7 @@ class Audit:
         self._directory = directory
         self._watcher = watcher
         self._concurrency = concurrency
-        self._attempts = attempts
-        self._slots = asyncio.Semaphore(concurrency)
-        self._doors: dict[str, Door] = {}
-        self._outages = Outages(self._doors)
-        self._provider: Provider | None = None
-        self._resumed = False
+        self._doors = Doors(concurrency, attempts, watcher)
 
     async def play(self) -> Outcome:
         """Judge everything that is not finished."""
@@ -183,8 +178,7 @@ class Audit:
                 raise failure from group_error
             outcome.stopped = failure
         finally:
-            if self._provider is not None:
-                await self._provider.aclose()
+            await self._doors.aclose()
         outcome.judged = [one for some in found for one in some]
         outcome.failures.sort()
         return outcome
@@ -198,13 +192,13 @@ class Audit:
                 verdicts = await self._ask_all(user_id, items)
                 self._directory.write_verdicts(user_id, verdicts)
             else:
-                self._had_replies()
+                self._doors.had_replies()
                 self._watcher.turned(sum(item.quality != "answers" for item in items))
                 self._watcher.examined(sum(item.quality == "answers" for item in items))
         except (FatalModelError, StorageError, UsageError, RunDirectoryError):
             raise
         except AMemGymError as error:
-            if isinstance(error, EndpointUnavailable) and self._outages.another():
+            if isinstance(error, EndpointUnavailable) and self._doors.is_outage():
                 raise
             outcome.failures.append(f"user {user} ({user_id}): {error}")
             return
@@ -215,7 +209,7 @@ class Audit:
     async def _ask_all(self, user_id: str, items: Sequence[Item]) -> list[Verdict]:
         """Raises ModelError where a text gets no reply; one that is refused ends none of the others."""
         line, refused = Line(self._directory.journal(user_id), self._prompts), list[RequestRefused]()
-        model = line.model(self._door(), ROLE)
+        model = line.model(self._doors.to(self._judge), ROLE)
         try:
             verdicts = await side_by_side(self._ask(model, item, refused) for item in items)
         finally:
@@ -238,21 +232,6 @@ class Audit:
         else:
             self._watcher.turned()
         return verdict
-
-    def _had_replies(self) -> None:
-        """What was finished before shows that the endpoint is one."""
-        self._resumed = True
-        for door in self._doors.values():
-            door.answered = True
-
-    def _door(self) -> Door:
-        """The door to the judge, opened when it is first needed: a finished audit needs none."""
-        if ROLE not in self._doors:
-            self._provider = open_model(self._judge, self._watcher.said)
-            door = Door(self._provider, self._slots, attempts=self._attempts, watcher=self._watcher)
-            door.answered = self._resumed
-            self._doors[ROLE] = door
-        return self._doors[ROLE]
 
 
 async def _verdict(model: Model, item: Item) -> Verdict:

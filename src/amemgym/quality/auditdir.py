@@ -46,12 +46,12 @@ class AuditDirectory:
     """One audit's files. Raises StorageError where the disk refuses, RunDirectoryError for what is no such audit."""
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path).expanduser()
+        self.path = files.at_home(path)
 
     @contextmanager
     def held(self) -> Iterator[None]:
         """Hold the directory. Raises RunDirectoryError where another process does, or where it is no audit's."""
-        self._check_empty()
+        files.check_begun(self.path, "audit")
         with files.held(self.path):
             yield
 
@@ -98,19 +98,6 @@ class AuditDirectory:
 
     def write_agreement(self, agreement: Mapping[str, Any]) -> Path:
         return self._write("agreement.json", files.pretty_json(clean(agreement)))
-
-    def _check_empty(self) -> None:
-        """Raises RunDirectoryError where there is no manifest, but more than a killed start leaves."""
-        try:
-            found = list(self.path.iterdir()) if self.path.is_dir() else []
-        except OSError as error:
-            raise files.storage_error(error, self.path) from error
-        if any(path.name == "manifest.json" for path in found):
-            return
-        if any(path.name != ".lock" and not path.name.startswith(".manifest.json.") for path in found):
-            raise RunDirectoryError(
-                f"{self.path} is not empty and holds no audit; choose an empty or new folder with --out"
-            )
 
     def _manifest(self) -> dict[str, Any] | None:
         path = self.path / "manifest.json"

@@ -8,7 +8,6 @@ the model's alone, so that what was asked is never asked again.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from pathlib import Path
 from amemgym import files
 from amemgym.errors import ContentFiltered, ContextOverflow, RequestRefused
 from amemgym.evaluate.watch import RunWatcher
-from amemgym.llm import Door, Journal, Line, Model, ModelSettings, at, describe_model, estimate_tokens, open_model
+from amemgym.llm import Journal, Line, Model, ModelSettings, at, describe_model, estimate_tokens
 from amemgym.llm.prices import rate_of
 from amemgym.quality.gates import Blind
 from amemgym.scenario import Question, Scenario
@@ -73,8 +72,8 @@ class BlindModel:
         self._settings = settings
         self._prompts = prompts
         self._folder = folder
-        self._provider = open_model(settings, watcher.said)
-        self._door = Door(self._provider, asyncio.Semaphore(concurrency), attempts=attempts, watcher=watcher)
+        self._doors = Doors(concurrency, attempts, watcher)
+        self._doors.to(settings)  # a model that cannot be called is told before anything is done
         self._calls = self._input = self._output = self._estimated = 0
 
     def estimate(self, users: Iterable[Scenario]) -> Bill:
@@ -90,7 +89,7 @@ class BlindModel:
         """Its choice for each question. Raises ModelError where no reply can be had."""
         journal = Journal(self._folder / f"{files.slug(user.id)}.jsonl" if self._folder else None)
         line = Line(journal, self._prompts)
-        model = line.model(self._door, ROLE)
+        model = line.model(self._doors.to(self._settings), ROLE)
         try:
             chosen = await side_by_side(_ask(model, number, asked) for number, asked in enumerate(user.qas))
         finally:
@@ -112,7 +111,7 @@ class BlindModel:
         return None if rate is None else rate.of(input, output)
 
     async def aclose(self) -> None:
-        await self._provider.aclose()
+        await self._doors.aclose()
 
 
 def _task(question: Question) -> ChooseOption:

@@ -90,7 +90,7 @@ def write_comparison(
     comparison: Comparison, directory: Path, format: str = "html", out: str | Path | None = None
 ) -> Path:
     """Write the page, or the slope chart, to `out`, else into the directory; returns the file. Raises AMemGymError."""
-    path = place_of(out, Path(directory).expanduser(), f"comparison.{format}")
+    path = place_of(out, files.at_home(directory), f"comparison.{format}")
     if format == "html":
         files.write_atomically(path, redact(comparison_page(comparison)))
     else:

@@ -58,13 +58,13 @@ def place_of(out: str | Path | None, directory: Path, name: str) -> Path:
     """Where a file goes: to `out`, into it where that is a folder, or into the run's directory."""
     if out is None:
         return directory / name
-    path = Path(out).expanduser()
+    path = files.at_home(out)
     return path / name if _is_folder(out) else path
 
 
 def _is_folder(out: str | Path) -> bool:
     """Whether it is one, or is written as one."""
-    return str(out).endswith(("/", os.sep)) or Path(out).expanduser().is_dir()
+    return str(out).endswith(("/", os.sep)) or files.at_home(out).is_dir()
 
 
 def name_of(format: str, users: Sequence[str] | None) -> str:
@@ -78,7 +78,7 @@ def write_files(
 ) -> list[Path]:
     """Make the report and write it, each file whole or not at all; returns the files. Raises AMemGymError."""
     if format in FOLDERS:
-        folder = place.path / REPORTS[format] if out is None else Path(out).expanduser()
+        folder = place.path / REPORTS[format] if out is None else files.at_home(out)
         figures = draw_figures(scores, format)
         if not figures:
             raise RunDirectoryError(f"{place.path} has no exam with an answer, so there is nothing to draw")
