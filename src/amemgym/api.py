@@ -132,10 +132,12 @@ def run_spec(
     recorded = read_recorded(Path(spec.off_policy), spec.off_policy_agent, dataset) if spec.off_policy else None
     manifest = make_manifest(spec, dataset, agents, model, user_model, rules, recorded)
     directory = RunDirectory(out or spec.out or default_directory(manifest))
+    run = Run(spec, dataset, agents, model, user_model, rules, directory, watcher, recorded)
+    if not directory.is_claimed:
+        run.check()
     with directory.lock():
         manifest = directory.claim(manifest, resuming)
         directory.write_data(dataset)
-        run = Run(spec, dataset, agents, model, user_model, rules, directory, watcher, recorded)
         outcome = wait_for(run.play)
         report = _report(manifest, outcome, directory, dataset)
         if isinstance(outcome.stopped, AMemGymError) and not isinstance(outcome.stopped, UsageError):

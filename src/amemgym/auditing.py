@@ -17,7 +17,7 @@ from amemgym.quality.auditdir import AuditDirectory
 from amemgym.quality.findings import Finding
 from amemgym.quality.labels import read_labels, write_template
 from amemgym.quality.qualities import qualities
-from amemgym.quality.raters import agreements
+from amemgym.quality.raters import agreements, placed
 from amemgym.scenario import Dataset
 from amemgym.tasks import prompts_for
 from amemgym.together import wait_for
@@ -108,6 +108,8 @@ def audit_spec(
     check_addresses(spec, [judge])
     given = read_labels(Path(labels)) if labels is not None else None
     subject = find_subject(data, spec.users)
+    if given is not None and labels is not None:  # before anything is paid for
+        placed(given, (item for user in range(len(subject.dataset)) for item in subject.items(user)), Path(labels))
     for remark in subject.remarks:
         watcher.said(remark)
     manifest = make_manifest(subject, judge, prompts)

@@ -96,6 +96,14 @@ def leftovers(directory: Path) -> Iterator[Path]:
             yield path
 
 
+def is_begun(folder: Path) -> bool:
+    """Whether a folder has a manifest.json, by which whatever is kept in it begins; no for one that cannot be read."""
+    try:
+        return (folder / "manifest.json").exists()
+    except OSError:
+        return False
+
+
 def check_begun(folder: Path, what: str) -> None:
     """Raises RunDirectoryError where a folder has no manifest.json, but more in it than a killed start leaves: it is no
     `what`'s. StorageError where it cannot be read."""

@@ -130,3 +130,10 @@ def test_killed_and_called_again_it_asks_for_the_rest_alone(endpoint: Endpoint, 
 def test_the_card_of_two_is_told_apart_from_that_of_one(tmp_path: Path) -> None:
     write(tmp_path / "one.json", users()[:1])
     assert "one user: how users differ cannot be told" in succeeded(inside("card", "one.json")).out
+
+
+@pytest.mark.parametrize("name", ["card.pdf", "card"])
+def test_a_file_that_does_not_say_what_to_write(name: str, tmp_path: Path) -> None:
+    ended = inside("card", "starter", "--out", tmp_path / name)
+    assert ended.code == 2 and "let it end in .html or .json, or add --format" in ended.err
+    assert not (tmp_path / name).exists()

@@ -261,3 +261,16 @@ def test_a_narrow_output_encoding_loses_signs_not_the_run(whole: Whole, tmp_path
     )
     assert (done.returncode, done.stderr) == (0, b"")
     assert re.search(rb"(?m)^oracle +1\.000", done.stdout)
+
+
+def test_a_run_whose_model_cannot_be_called_leaves_nothing_behind(tmp_path: Path) -> None:
+    """So that the same command with an address can use the same --out."""
+    refused = inside("run", "--model", "openai:x", "--users", "1", "--agents", "native", "--out", tmp_path / "run")
+    assert refused.code == 2 and "needs an endpoint" in refused.err
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("command", [["run", "--agents", "frozen"], ["card", "starter"], ["audit", "starter"]])
+def test_a_home_folder_that_is_none(command: list[str]) -> None:
+    ended = inside(*command, "--out", "~nobody-at-all/x.json")
+    assert ended.code == 2 and "~nobody-at-all/x.json: there is no such home folder" in ended.err

@@ -211,12 +211,12 @@ def test_two_at_once_are_refused(made: Made, tmp_path: Path) -> None:
 
 
 OTHER = {
-    "--seed": ("1", "shape.seed is 0 there, 1 here"),
+    "--seed": ("1", "seed is 0 there, 1 here"),
     "--repairs": ("2", "repairs is 3 there, 2 here"),
     "--temperature": ("0.2", "model.temperature is 0.7 there, 0.2 here"),
     "--judge-model": ("openai:strict", "judge.model is openai:mock-model there, openai:strict here"),
-    "--users": ("2", "shape.users is 3 there, 2 here"),
-    "--personas": ("bank", "people is"),
+    "--users": ("2", "users is 3 there, 2 here"),
+    "--personas": ("bank", "the people are others"),
 }
 
 

@@ -48,7 +48,7 @@ def echo(request: Request) -> str:
 def every_model(monkeypatch: pytest.MonkeyPatch, answer: Callable[[Request], str] = echo) -> Scripted:
     """Every model of a run replies so; all its requests."""
     provider = Scripted(answer)
-    monkeypatch.setattr("amemgym.evaluate.run.open_model", lambda settings, say: provider)
+    monkeypatch.setattr("amemgym.llm.doors.open_model", lambda settings, say: provider)
     return provider
 
 

@@ -42,7 +42,7 @@ class Diary(Memory):
 
 def scripted(monkeypatch: pytest.MonkeyPatch, make: Callable[[ModelSettings], Scripted]) -> None:
     """Every model of a run is made by `make`."""
-    monkeypatch.setattr("amemgym.evaluate.run.open_model", lambda settings, say: make(settings))
+    monkeypatch.setattr("amemgym.llm.doors.open_model", lambda settings, say: make(settings))
 
 
 def own_model(tmp_path: Path, name: str = "own", **llm: Any) -> str:

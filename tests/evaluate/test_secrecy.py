@@ -26,7 +26,7 @@ from tests.support.models import Scripted
 def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Scripted:
     """Every request of a run of all assistants on the starter data."""
     provider = Scripted()
-    monkeypatch.setattr("amemgym.evaluate.run.open_model", lambda settings, say: provider)
+    monkeypatch.setattr("amemgym.llm.doors.open_model", lambda settings, say: provider)
     run_spec(make_spec({"agents": "native,rag,awe,awi"}), out=tmp_path / "run")
     return provider
 

@@ -186,7 +186,7 @@ BROKEN: dict[str, tuple[str, str, str]] = {
         '{"name": "Ada", "age": 4}\n',
         r"p\.jsonl, line 1: there is no column 'persona' .*has name, age",
     ),
-    "no column in a table": ("p.csv", "name,age\nAda,4\n", r"p\.csv, line 2: there is no column 'persona'.*name, age"),
+    "no column in a table": ("p.csv", "name,age\nAda,4\n", r"p\.csv, line 1: there is no column 'persona'.*name, age"),
     "an empty text": ("p.jsonl", '{"persona": " "}\n', r"line 1: 'persona' should be a text .*found ' '"),
     "a number": ("p.jsonl", '{"persona": 7}\n', "line 1: 'persona' should be a text .*found 7"),
     "a broken line": ("p.jsonl", '{"persona": "a"}\n\n{"persona": \n', r"p\.jsonl, line 3 is not JSON"),

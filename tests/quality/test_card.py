@@ -148,7 +148,7 @@ ASKED: dict[str, Any] = {"model": "openai:mock", "base_url": "http://localhost:1
 def scripted(monkeypatch: pytest.MonkeyPatch) -> Any:
     def use(answer: Any) -> Scripted:
         provider = Scripted(answer)
-        monkeypatch.setattr("amemgym.quality.blind.open_model", lambda settings, say: provider)
+        monkeypatch.setattr("amemgym.llm.doors.open_model", lambda settings, say: provider)
         return provider
 
     return use

@@ -154,7 +154,7 @@ def test_labels_of_turns_that_are_not_there_are_named(tmp_path: Path) -> None:
     stray = Label(Turn("cyd", None, None, 9, 0, 0), "x", "ok", 7)
     found = agreements([label(judge[0], "ok"), stray], judge, tmp_path)
     assert found["unknown"] == ["line 7: user 'cyd', period 9, session 0, round 0"] and found["labels"] == 1
-    with pytest.raises(DataError, match="no label is of a turn that was judged; the first, line 7: user 'cyd'"):
+    with pytest.raises(DataError, match="no label is of a turn that is judged; the first, line 7: user 'cyd'"):
         agreements([stray], judge, tmp_path)
 
 

@@ -64,7 +64,7 @@ def evil(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Report:
     folder = tmp_path_factory.mktemp("hostile")
     data = hostile.write_data(folder / "data.json")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("amemgym.evaluate.run.open_model", lambda settings, say: hostile.model())
+        patch.setattr("amemgym.llm.doors.open_model", lambda settings, say: hostile.model())
         made = amemgym.run(
             str(data), "native,rag,oracle", hostile.MODEL, base_url="http://localhost:1/v1", out=folder / "r"
         )

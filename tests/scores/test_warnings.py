@@ -45,7 +45,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., dict[s
     """The scores of a run of native over the starter data, whose model answers so."""
 
     def play(answer: Callable[[Request], str], **settings: Any) -> dict[str, Any]:
-        monkeypatch.setattr("amemgym.evaluate.run.open_model", lambda model, say: Scripted(answer))
+        monkeypatch.setattr("amemgym.llm.doors.open_model", lambda model, say: Scripted(answer))
         agents = settings.pop("agents", "native")
         address = {"base_url": "http://localhost:1/v1"}
         return amemgym.run("starter", agents, "openai:m", out=tmp_path / "r", **address, **settings).scores

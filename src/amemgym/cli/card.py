@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,7 +12,7 @@ from amemgym.cli.progress import ProgressBars
 from amemgym.cli.report import show_paths
 from amemgym.cli.run import field_help
 from amemgym.errors import UsageError
-from amemgym.report.card import check_card, print_card
+from amemgym.report.card import check_card, format_of, print_card
 
 
 def card_command(
@@ -47,7 +46,7 @@ def card_command(
     Ends with 0 also where a leak gate fails, unless --strict is given.
     """
     if format is None and out is not None:
-        format = "json" if Path(out).suffix.lower() == ".json" else "html"
+        format = format_of(out)
     if format is not None:
         check_card(format, out)
         if out is not None and files.at_home(out).resolve() == files.at_home(data).resolve():

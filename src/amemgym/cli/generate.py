@@ -13,7 +13,7 @@ from rich.table import Table
 from amemgym.cli.console import Output
 from amemgym.cli.progress import GenerationBars
 from amemgym.errors import RunFailed, UsageError
-from amemgym.generate import GenerationReport, GenerationSpec, Plan, Shape, make_planned, plan_generation
+from amemgym.generate import GenerationReport, GenerationSpec, Plan, Shape, is_begun, make_planned, plan_generation
 from amemgym.generate.estimate import Cost
 from amemgym.generate.shape import ROUNDS
 
@@ -78,7 +78,7 @@ def generate_command(
         with GenerationBars() as bars:
             for remark in plan.remarks:
                 bars.said(remark)
-            if plan.bank is None:
+            if plan.bank is None and not is_begun(out):
                 bars.said(f"about {_told(plan.estimate())}, without repairs")
             report = make_planned(plan, out, bars)
     except RunFailed as error:
@@ -108,7 +108,7 @@ def show(report: GenerationReport, rounds: str) -> None:
     console = Output(highlight=False)
     if report.bill:
         _show_costs(console, report.bill)
-        console.print(f"used: {_told(report.bill)}", markup=False, soft_wrap=True)
+        console.print(f"used: {_told(report.bill)}, over all starts", markup=False, soft_wrap=True)
     if report.path is None:
         return
     size = f"{report.users} users, {report.questions} questions"

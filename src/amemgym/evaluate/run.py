@@ -88,6 +88,13 @@ class Run:
         self._doors = Doors(spec.concurrency, spec.attempts, watcher)
         self._outcome = RunOutcome()
 
+    def check(self) -> None:
+        """Raises UsageError or UnknownName where a model that is needed cannot be called; writes nothing."""
+        playing = [agent.model or self._model for agent in self._agents if not agent.is_reference]
+        users = [self._user_model] if playing and not self._recorded else []
+        for settings in (*playing, *users, *(model for _, model in self._bounds)):
+            self._doors.to(settings)
+
     async def play(self) -> RunOutcome:
         """Play everything that is not finished. What stopped it early, and what failed, is in the outcome."""
         self._announce()

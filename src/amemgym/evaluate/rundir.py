@@ -138,6 +138,11 @@ class RunDirectory:
             )
         return there
 
+    @property
+    def is_claimed(self) -> bool:
+        """Whether a run was begun here."""
+        return files.is_begun(self.path)
+
     def manifest(self) -> dict[str, Any]:
         """Raises RunDirectoryError where there is none."""
         there = self.manifest_or_none()

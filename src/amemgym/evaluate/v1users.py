@@ -141,7 +141,7 @@ class UpperBounds:
 
     def __init__(self, path: Path) -> None:
         try:
-            self.path = path = files.at_home(path)
+            self.path = path = path.expanduser()
             if path.exists() and not path.is_file():
                 raise ValueError("is no file")
             raw = path.read_bytes()

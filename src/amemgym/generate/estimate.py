@@ -43,6 +43,8 @@ _QUESTION, _NAME, _VALUE, _SUMMARY, _EVENT, _UTTERANCE, _ANSWER, _TOPIC, _SPAN =
 _CHANGES_AN_EVENT = 1.6
 #: variants that a change of a question's required info adds (in the published data; some changes go back or coincide)
 _NEW_VARIANTS = 0.8
+#: options beyond the minimum, or beyond what was true, that hide which were true for long (mean over bank:base)
+_HIDING = 1
 
 #: a stage, its calls for one user, one of its requests, and something as long as its reply
 _Stage = tuple[str, int, Task[Any], Any]
@@ -144,9 +146,11 @@ class _Counts:
         tell = tuple(Telling(name, _text(_VALUE), "lasting", _text(_VALUE)) for name in list(schema)[:2])
         writing = WriteUtterance(profile=profile, event=_text(_EVENT), tell=tell, level="explicit", others=schema)
         yield from self._judged("utterances", told, writing)
-        distractors = shape.distractors * shape.periods
+        # a quiet period without one of its own is given one, whose topic is asked for alone
+        quiet = 0 if shape.distractors else shape.periods - 1 - self._moving
+        distractors = shape.distractors * shape.periods + quiet
         topics = ListTopics(profile=profile, count=BATCH, schema=schema)
-        yield "topics", -(-distractors // BATCH), topics, [_text(_TOPIC)] * BATCH
+        yield "topics", quiet or -(-distractors // BATCH), topics, [_text(_TOPIC)] * (1 if quiet else BATCH)
         distractor = WriteDistractor(profile=profile, topic=_text(_TOPIC), schema=schema)
         yield from self._judged("distractors", distractors, distractor)
         [name, *_] = schema
@@ -162,7 +166,7 @@ class _Counts:
         shape, question, required = self._shape, _text(_QUESTION), self._required
         often = min(shape.max_changes, self._moving * len(self._changed) / len(self._schema))
         lived = round(1 + _NEW_VARIANTS * shape.states * often)
-        options = min(shape.values**shape.states, max(shape.options, lived))
+        options = min(shape.values**shape.states, max(shape.options, lived) + _HIDING)
         variant = tuple(values[0] for values in required.values())
         answers = WriteAnswers(question=question, variables=required, variants=(variant,) * options)
         yield "answers", shape.questions, answers, [_text(_ANSWER)] * options

@@ -145,20 +145,28 @@ async def explain(
     return await maker.make("events", f"p{period}/events", task, check)
 
 
-async def list_topics(profile: str, plot: Plot, count: int, maker: Maker) -> list[str]:
-    """So many different topics that have nothing to do with the user's states. Raises GenerationFailed, ModelError."""
+async def list_topics(
+    profile: str, plot: Plot, count: int, maker: Maker, place: str = "topics", earlier: Sequence[str] = ()
+) -> list[str]:
+    """So many different topics, none of the earlier ones, that have nothing to do with the user's states.
+
+    Raises GenerationFailed, ModelError.
+    """
     topics: list[str] = []
     while len(topics) < count:
-        topics += await _more_topics(profile, plot, min(BATCH, count - len(topics)), tuple(topics), maker)
+        before, number = (*earlier, *topics), len(topics)
+        topics += await _more_topics(profile, plot, min(BATCH, count - number), before, f"{place}/{number}", maker)
     return topics
 
 
-async def _more_topics(profile: str, plot: Plot, count: int, earlier: tuple[str, ...], maker: Maker) -> tuple[str, ...]:
+async def _more_topics(
+    profile: str, plot: Plot, count: int, earlier: tuple[str, ...], place: str, maker: Maker
+) -> tuple[str, ...]:
     async def check(new: tuple[str, ...]) -> list[str]:
         return list(topic_faults(new, earlier, count))
 
     task = ListTopics(profile=profile, count=count, schema=plot.schema, earlier=earlier[-RECENT_TOPICS:])
-    return await maker.make("topics", f"topics/{len(earlier)}", task, check)
+    return await maker.make("topics", place, task, check)
 
 
 def _told(shape: Shape, period: int) -> str:

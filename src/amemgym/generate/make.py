@@ -135,8 +135,24 @@ def make_planned(plan: Plan, out: str | Path, watcher: GenerationWatcher | None 
 def generate_data(
     out: str | Path, config: str | None = None, *, watcher: GenerationWatcher | None = None, **settings: Any
 ) -> GenerationReport:
-    """Make a data set and write it to `out`: `plan_generation` and `make_planned` in one."""
+    """Make a data set by a language model, or from the scenario bank, and write it to `out`, a v1 JSON file.
+
+    Args:
+        out: the file; replies of a model and finished users are kept beside it, in `<out>.work`.
+        config: `base`, `extra` or a file of settings.
+        watcher: is told what happens.
+        settings: any field of `Shape` (users, periods, seed, explicitness, …) and of `GenerationSpec` (source, model,
+            judge_model, personas, language, repairs, …); they override the configuration.
+
+    Raises:
+        AMemGymError: one of `amemgym.errors`; RunFailed where users are not finished, with the report of the others.
+    """
     return make_planned(plan_generation(config, **settings), out, watcher)
+
+
+def is_begun(out: str | Path) -> bool:
+    """Whether a generation was begun there, whose replies need not be paid for again."""
+    return WorkDirectory(files.at_home(out)).is_claimed
 
 
 def go_on_with(sentence: str, out: Path) -> str:
@@ -218,6 +234,8 @@ def _write_bank(bank: Bank, path: Path, watcher: GenerationWatcher) -> Generatio
     work = WorkDirectory(path).path
     if work.exists():
         raise RunDirectoryError(f"{work} holds a generation by a language model; choose another --out")
+    if path.is_dir():
+        raise RunDirectoryError(f"{path} is a folder; give the file to write with --out, such as data.json")
     users = _Watched(bank, watcher)
     watcher.begins(path)
     watcher.planned(len(bank), 0)

@@ -190,8 +190,11 @@ def _object(line: bytes, place: str) -> Row:
 
 
 def _csv(path: Path, text: str) -> Iterator[tuple[str, Row]]:
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    first = text.partition("\n")[0]
+    delimiter = max(",;\t", key=first.count)  # some spreadsheets write ; where the comma is the decimal sign
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
+        _check_columns(f"{path}, line 1", reader.fieldnames or ())
         for row in reader:
             place = f"{path}, line {reader.line_num}"
             if None in row:
@@ -246,12 +249,18 @@ def _rows_of(file: Any, group: int, wanted: set[int]) -> Iterator[tuple[int, Row
         first += batch.num_rows
 
 
+def _check_columns(place: str, columns: Sequence[Any]) -> str:
+    """The column that holds the person. Raises DataError where there is none."""
+    column = next((name for name in TEXT if name in columns), None)
+    if column is None:
+        there = ", ".join(str(name) for name in columns[:12]) or "nothing"
+        raise DataError(f"{place}: there is no column '{TEXT[0]}' (or {', '.join(TEXT[1:])}); it has {there}")
+    return column
+
+
 def _persona(place: str, row: Row) -> Persona:
     """Raises DataError where the text is missing."""
-    column = next((name for name in TEXT if name in row), None)
-    if column is None:
-        there = ", ".join(str(name) for name in list(row)[:12]) or "nothing"
-        raise DataError(f"{place}: there is no column '{TEXT[0]}' (or {', '.join(TEXT[1:])}); it has {there}")
+    column = _check_columns(place, list(row))
     said = row[column]
     if not isinstance(said, str) or not said.strip():
         raise DataError(f"{place}: '{column}' should be a text that describes the person; found {_short(said)}")

@@ -64,6 +64,8 @@ class Pipeline:
         self._described = described
         self._told: dict[int, Told] = {}
         self._summaries: list[str] = []
+        #: topics of quiet periods that would have no session else
+        self._filling: list[str] = []
 
     async def scenario(self) -> Scenario:
         """The whole user. Raises GenerationFailed, ModelError."""
@@ -81,7 +83,13 @@ class Pipeline:
     ) -> None:
         """The latest period's texts, and beside them the next periods, and after the last the answers."""
         turn, period = course.turns[-1], course.period - 1
-        said = self._tell(plot, period, turn, summary, dict(course.counts), topics)
+        own = topics[period * self._shape.distractors :][: self._shape.distractors]
+        if turn.is_quiet and not own:  # as with the bank, somebody to whom nothing happens still talks
+            self._filling += await list_topics(
+                self._persona.text, plot, 1, self._maker, place=f"p{period}/topics", earlier=self._filling
+            )
+            own = self._filling[-1:]
+        said = self._tell(plot, period, turn, summary, dict(course.counts), own)
 
         async def go_on() -> None:
             if course.period < self._shape.periods:
@@ -103,6 +111,7 @@ class Pipeline:
         counts: Mapping[str, int],
         topics: Sequence[str],
     ) -> None:
+        """The sessions of a period, each with its utterance."""
         groups: list[tuple[str | None, tuple[str, ...]]] = []
         if not period:
             groups = first_groups(plot.required)
@@ -110,8 +119,7 @@ class Pipeline:
             events = await explain(self._persona.text, period, turn, summary, self._shape, self._maker)
             groups = [(event.text, event.variables) for event in events]
         random = generator(self._shape.seed, "sessions", self._number, period)
-        own = topics[period * self._shape.distractors :][: self._shape.distractors]
-        planned = plan_sessions(turn, groups, plot.schema, own, self._shape, random)
+        planned = plan_sessions(turn, groups, plot.schema, topics, self._shape, random)
         said = await all_made([self._say(plot, f"p{period}/s{n}", one) for n, one in enumerate(planned)])
         self._told[period] = Told(turn, summary, tuple(zip(planned, said, strict=True)), counts)
 

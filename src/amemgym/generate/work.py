@@ -42,7 +42,7 @@ class WorkDirectory:
     @property
     def is_claimed(self) -> bool:
         """Whether a generation was begun here."""
-        return (self.path / "manifest.json").exists()
+        return files.is_begun(self.path)
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -73,6 +73,10 @@ class WorkDirectory:
         if there.get("format") != FORMAT or not isinstance(there.get("compared"), dict):
             raise RunDirectoryError(f"{path} has another format; choose another --out")
         if changed := differences(there["compared"], told):
+            # people are compared by a hash, which says nothing where a setting is what made them others
+            changed = [phrase.removeprefix("shape.") for phrase in changed if not phrase.startswith("people")] or [
+                "the people are others"
+            ]
             raise RunDirectoryError(
                 f"{self.path} holds a generation with other settings: {'; '.join(changed[:4])}. Choose another --out,"
                 " or repeat that one's command to go on with it"

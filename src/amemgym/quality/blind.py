@@ -15,7 +15,7 @@ from pathlib import Path
 from amemgym import files
 from amemgym.errors import ContentFiltered, ContextOverflow, RequestRefused
 from amemgym.evaluate.watch import RunWatcher
-from amemgym.llm import Journal, Line, Model, ModelSettings, at, describe_model, estimate_tokens
+from amemgym.llm import Doors, Journal, Line, Model, ModelSettings, at, describe_model, estimate_tokens
 from amemgym.llm.prices import rate_of
 from amemgym.quality.gates import Blind
 from amemgym.scenario import Question, Scenario

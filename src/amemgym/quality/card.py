@@ -40,6 +40,10 @@ class Card:
     sha256: str | None = None
     amemgym: str = __version__
 
+    def __repr__(self) -> str:
+        failing = ", ".join(gate.label for gate in self.failing) or "none"
+        return f"Card({self.name!r}, {self.size.users} users, {self.size.exams} exams, failing gates: {failing})"
+
     @property
     def failing(self) -> tuple[Gate, ...]:
         """The gates that fail."""

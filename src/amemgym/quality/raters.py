@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from amemgym.clean import clean
 from amemgym.errors import DataError
 from amemgym.quality.findings import TURN_KINDS, Judged
 from amemgym.quality.labels import FAULTY, OK, TURN_QUALITIES, Label, Turn, turn_of
+from amemgym.quality.turns import Item
 from amemgym.scores.agreement import agreement
 
 
@@ -23,20 +24,7 @@ def agreements(labels: Sequence[Label], all_judged: Sequence[Judged], path: Path
     `faulty`. `unknown` names labels of turns that are not there. Raises DataError where no label is of any turn.
     """
     known = {turn_of(one.item): one for one in all_judged if one.item.quality in TURN_QUALITIES}
-    agents = {turn.agent for turn in known if turn.agent is not None}
-    if len(agents) == 1:  # then it need not be said
-        only = next(iter(agents))
-        labels = [_of_agent(label, only) for label in labels]
-    unknown = [f"line {label.line}: {_told(label.turn)}" for label in labels if label.turn not in known]
-    labels = [label for label in labels if label.turn in known]
-    for label in labels:
-        if label.text and _plain(label.text) != _plain(known[label.turn].item.text):
-            raise DataError(
-                f"{path}, line {label.line}: its text is not that of {_told(label.turn)} in this data; the labels are"
-                " of another data set, or the text was changed"
-            )
-    if not labels:
-        raise DataError(f"{path}: no label is of a turn that was judged; the first, {unknown[0]}")
+    labels, unknown = placed(labels, [one.item for one in all_judged], path)
     found: dict[str, Any] = {
         "labels": len(labels),
         "raters": sorted({label.rater for label in labels}),
@@ -49,6 +37,27 @@ def agreements(labels: Sequence[Label], all_judged: Sequence[Judged], path: Path
     if any(label.label not in (OK, FAULTY) for label in labels):
         found["by_kind"] = _both(labels, known, _as_kind, (OK, *TURN_KINDS))
     return found
+
+
+def placed(labels: Sequence[Label], items: Iterable[Item], path: Path) -> tuple[list[Label], list[str]]:
+    """The labels of turns that are among the items, and where in the file the others are. Raises DataError where none
+    is of any of them, or where a label's text is not its turn's."""
+    known = {turn_of(item): item for item in items if item.quality in TURN_QUALITIES}
+    agents = {turn.agent for turn in known if turn.agent is not None}
+    if len(agents) == 1:  # then it need not be said
+        only = next(iter(agents))
+        labels = [_of_agent(label, only) for label in labels]
+    unknown = [f"line {label.line}: {_told(label.turn)}" for label in labels if label.turn not in known]
+    found = [label for label in labels if label.turn in known]
+    for label in found:
+        if label.text and _plain(label.text) != _plain(known[label.turn].text):
+            raise DataError(
+                f"{path}, line {label.line}: its text is not that of {_told(label.turn)} in this data; the labels are"
+                " of another data set, or the text was changed"
+            )
+    if not found:
+        raise DataError(f"{path}: no label is of a turn that is judged; the first, {unknown[0]}")
+    return found, unknown
 
 
 def _plain(text: str) -> str:

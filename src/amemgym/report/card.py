@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from amemgym import files
-from amemgym.errors import UnknownName
+from amemgym.errors import UnknownName, UsageError
 from amemgym.quality.card import Card
 from amemgym.quality.gates import Gate, Verdict
 from amemgym.report import charts
@@ -18,7 +18,7 @@ from amemgym.report.charts import Look, Scale, Svg
 from amemgym.report.facts import GATE_HEADER, LENGTH_HEADER, LENGTHS, bars, facts, gate_row, length_row, notes
 from amemgym.report.page import render
 from amemgym.report.table import print_whole
-from amemgym.report.write import check_out, place_of
+from amemgym.report.write import check_out, is_folder, place_of
 from amemgym.secrets import redact
 
 FORMATS = ("html", "json")
@@ -104,6 +104,14 @@ def _histograms(card: Card) -> list[tuple[str, str, list[Any]]]:
         ("Sessions", "periods by their sessions", bars(size.sessions)),
         ("Values", "variables by how many values they can have", bars(size.values)),
     ]
+
+
+def format_of(out: str) -> str:
+    """The format that a file's name says; a page where it is a folder's. Raises UsageError where it says none."""
+    format = {".json": "json", ".html": "html", ".htm": "html"}.get(Path(out).suffix.lower())
+    if format is None and not is_folder(out):
+        raise UsageError(f"--out {out} does not say what to write; let it end in .html or .json, or add --format")
+    return format or "html"
 
 
 def check_card(format: str, out: str | Path | None) -> None:

@@ -180,11 +180,15 @@ def notes(card: Card) -> list[str]:
     told = len(family(card.gates))
     found = [
         "gates: what is answered without memory, over all users, periods and questions, options in the data's order;"
-        " chance: the mean of 1 / options over the same exams; always-k leaves out questions with fewer options",
-        f"intervals: of the difference, clustered by user, at {card.level:.2%}, so that all {told} hold together at 95%"
-        " (Bonferroni), and no shorter than options in an order drawn anew give; a gate fails where 0 is outside",
-        f"tokens: {card.wording.tokens}; seed {card.seed}",
+        " chance: the mean of 1 / options over the same exams; always-k leaves out questions with fewer options"
     ]
+    if told:
+        found.append(
+            f"intervals: of the difference, clustered by user, at {card.level:.2%}, so that all {told} hold together at"
+            " 95% (Bonferroni), and no shorter than options in an order drawn anew give; a gate fails where 0 is"
+            " outside"
+        )
+    found.append(f"tokens: {card.wording.tokens}; seed {card.seed}")
     for gate in card.gates:
         if gate.unreadable:
             found.append(f"{gate.label}: {count(gate.unreadable)} exams are left out, as its reply was unreadable")

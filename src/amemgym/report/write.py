@@ -45,7 +45,7 @@ def check_report(format: str, out: str | Path | None, users: Sequence[str] | Non
 
 def check_out(format: str, out: str | Path | None, formats: Collection[str], several: bool = False) -> None:
     """Raises UsageError where the name of the file says another format, or where it should name a folder."""
-    ending = "" if out is None or _is_folder(out) else Path(out).suffix[1:].lower()
+    ending = "" if out is None or is_folder(out) else Path(out).suffix[1:].lower()
     if ending not in formats:
         return
     if several:
@@ -59,10 +59,10 @@ def place_of(out: str | Path | None, directory: Path, name: str) -> Path:
     if out is None:
         return directory / name
     path = files.at_home(out)
-    return path / name if _is_folder(out) else path
+    return path / name if is_folder(out) else path
 
 
-def _is_folder(out: str | Path) -> bool:
+def is_folder(out: str | Path) -> bool:
     """Whether it is one, or is written as one."""
     return str(out).endswith(("/", os.sep)) or files.at_home(out).is_dir()
 

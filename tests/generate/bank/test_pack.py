@@ -178,3 +178,20 @@ def test_the_check_for_those_who_write_packs(edit: Any, code: int, tmp_path: Pat
     assert done.returncode == code
     assert ("mine: 4 domains" if code == 0 else "'chats' is missing") in done.stdout
     assert "Traceback" not in done.stderr
+
+
+def test_every_faulty_file_is_named(tmp_path: Path) -> None:
+    def edit(files: Files) -> None:
+        files["boats"].pop("title")
+        files["drums"]["chats"] = []
+
+    with pytest.raises(DataError) as error:
+        load_pack(str(write_pack(tmp_path / "mine", edit)))
+    assert "boats.yaml: 'title' is missing" in str(error.value) and "drums.yaml: chats" in str(error.value)
+
+
+def test_a_file_that_is_passed_over_is_named(tmp_path: Path) -> None:
+    folder = write_pack(tmp_path / "mine")
+    (folder / "domains" / "boats.yaml").rename(folder / "domains" / "boats.yml")
+    with pytest.raises(DataError, match=r"boats\.yml is no domain; the name of one ends in \.yaml"):
+        load_pack(str(folder))

@@ -11,7 +11,7 @@ A pack is read whole or not at all: whatever is missing or wrong is named with i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
 from string import Formatter
@@ -173,16 +173,23 @@ def load_pack(name: str) -> Pack:
     raw = {path: _read(path) for path in paths}
     words = _parsed(PackFile, paths[0], raw[paths[0]])
     people = _parsed(PeopleFile, paths[1], raw[paths[1]])
-    domains = {path.stem: _parsed(Domain, path, raw[path]) for path in paths[2:]}
     if faults := list(_words_faults(words)):
         raise DataError(_told(paths[0], faults))
+    if strangers := sorted(path for path in (folder / "domains").glob("*") if path.suffix != ".yaml"):
+        raise DataError(f"{strangers[0]} is no domain; the name of one ends in .yaml")
+    domains: dict[str, Domain] = {}
+    told: list[str] = []
     for path in paths[2:]:
-        faults = list(domain_faults(domains[path.stem]))
-        if not re.fullmatch(r"[a-z][a-z0-9_]*", path.stem):
-            faults.insert(0, "the file's name is the domain's id: lower-case letters, digits and underscores")
-        faults += [f"not_with: there is no domain '{n}'" for n in domains[path.stem].not_with if n not in domains]
-        if faults:
-            raise DataError(_told(path, faults))
+        try:
+            domains[path.stem] = _parsed(Domain, path, raw[path])
+        except DataError as error:
+            told.append(str(error))
+    stems = {path.stem for path in paths[2:]}
+    for path in paths[2:]:
+        if path.stem in domains and (faults := list(_file_faults(path.stem, domains[path.stem], stems))):
+            told.append(_told(path, faults))
+    if told:
+        raise DataError("\n".join(told))
     if not domains:
         raise DataError(f"{folder / 'domains'} holds no domain (a YAML file each)")
     digest = files.sha256(b"\x1e".join(path.name.encode() + b"\x1f" + raw[path] for path in paths))
@@ -195,6 +202,13 @@ def _words_faults(words: PackFile) -> Iterator[str]:
     yield from _slot_faults("chats", words.chats, frozenset())
     yield from _slot_faults("relatives", words.relatives, RELATIVE_SLOTS)
     yield from _slot_faults("sketch", [words.sketch], SKETCH_SLOTS)
+
+
+def _file_faults(stem: str, domain: Domain, stems: Set[str]) -> Iterator[str]:
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", stem):
+        yield "the file's name is the domain's id: lower-case letters, digits and underscores"
+    yield from domain_faults(domain)
+    yield from (f"not_with: there is no domain '{name}'" for name in domain.not_with if name not in stems)
 
 
 def domain_faults(domain: Domain) -> Iterator[str]:
