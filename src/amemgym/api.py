@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from amemgym.agents import AgentSpec, agent_of_class
 from amemgym.env import find_rules
-from amemgym.errors import AMemGymError, RunDirectoryError, RunFailed, UnknownName, UsageError
+from amemgym.errors import AMemGymError, RunDirectoryError, RunFailed, UnknownName, UsageError, raised
 from amemgym.evaluate import (
     Import,
     Run,
@@ -27,7 +27,6 @@ from amemgym.evaluate import (
     read_recorded,
     recorded_data,
 )
-from amemgym.evaluate.examine import raised
 from amemgym.generate import load_dataset
 from amemgym.llm import ModelSettings, check_model_name, embedder_identity, know_keys
 from amemgym.memory import Memory
@@ -276,7 +275,9 @@ def check_addresses(spec: RunSpec, models: Sequence[ModelSettings]) -> None:
 def _check_memory(agent: AgentSpec) -> None:
     """Raises UsageError where an agent's memory cannot even be made, before anything is played."""
     try:
-        agent.memory_type()()
+        kind = agent.memory_type()
+        kind.check()
+        kind()
     except AMemGymError:
         raise
     except Exception as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from pathlib import Path
 
 
 class AMemGymError(Exception):
@@ -78,7 +79,16 @@ class GenerationFailed(AMemGymError):
 
 
 class AgentFailed(AMemGymError):
-    """An agent's own code (a memory from elsewhere) raised; its episode ends, the others go on."""
+    """Code from elsewhere raised; its episode ends, the others go on. `boundary` says where: `memory`, where a memory's
+    own code did, else `agent`."""
+
+    def __init__(self, message: str, boundary: str = "agent") -> None:
+        super().__init__(message)
+        self.boundary = boundary
+
+
+class MemoryFailed(AMemGymError):
+    """A memory's own code raised while it wrote, read, or was copied; whoever plays says in which episode."""
 
 
 class ModelError(AMemGymError):
@@ -141,3 +151,12 @@ class NoContent(ModelError):
 
 #: errors that belong to one request and are kept in the journal as its outcome, by the name they have there
 REQUEST_ERRORS: dict[str, type[ModelError]] = {"context_overflow": ContextOverflow, "content_filter": ContentFiltered}
+
+
+def raised(error: BaseException) -> str:
+    """An exception as a phrase: its type, what it says, and the file and line it came from."""
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    place = f" (at {Path(frame.tb_frame.f_code.co_filename).name}:{frame.tb_lineno})" if frame else ""
+    return f"{type(error).__name__}: {' '.join(str(error).split())}{place}"

@@ -153,7 +153,7 @@ def exam_of(agent: ConversationalAgent, provider: Scripted) -> Task[int]:
     """The exam question as the model gets it."""
 
     async def ask() -> None:
-        await agent.freeze()().answer(EXAM)
+        await (await (await agent.freeze())()).answer(EXAM)
 
     asyncio.run(ask())
     task: Task[int] = [r.task for r in provider.requests if isinstance(r.task, ChooseOption)][-1]

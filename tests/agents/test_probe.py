@@ -68,14 +68,14 @@ def say(agent: ConversationalAgent, number: int) -> None:
 
 def probe(agent: ConversationalAgent, question: ProbeQuestion = PROBE) -> ProbeReply:
     async def ask() -> ProbeReply:
-        return await agent.freeze()().probe(question)
+        return await (await (await agent.freeze())()).probe(question)
 
     return asyncio.run(ask())
 
 
 def examine(agent: ConversationalAgent) -> ExamReply:
     async def ask() -> ExamReply:
-        return await agent.freeze()().answer(EXAM)
+        return await (await (await agent.freeze())()).answer(EXAM)
 
     return asyncio.run(ask())
 
@@ -204,8 +204,8 @@ def test_questions_at_once_do_not_meet(kind: str) -> None:
         say(agent, number)
 
     async def at_once() -> list[ProbeReply | ExamReply]:
-        copy = agent.freeze()
-        work = [copy().probe(PROBE) if n % 2 else copy().answer(EXAM) for n in range(6)]
+        copy = await agent.freeze()
+        work = [(await copy()).probe(PROBE) if n % 2 else (await copy()).answer(EXAM) for n in range(6)]
         await agent.reply(Message("user", "meanwhile", START))
         return list(await asyncio.gather(*work))
 
@@ -218,11 +218,11 @@ def test_questions_at_once_do_not_meet(kind: str) -> None:
 def test_a_copy_is_of_its_moment() -> None:
     agent = agent_with(Noted, Scripted(replies), Habits(freq=1, n_s=0))
     say(agent, 0)
-    early = agent.freeze()
+    early = await agent.freeze()
     say(agent, 1)
 
     async def ask() -> tuple[ProbeReply, ProbeReply]:
-        return await early().probe(PROBE), await agent.freeze()().probe(PROBE)
+        return await (await early()).probe(PROBE), await (await (await agent.freeze())()).probe(PROBE)
 
     then, now = asyncio.run(ask())
     assert [item.text for item in then.items] == ["asked before: message 0", "message 0", "Very well."]

@@ -155,9 +155,9 @@ def test_an_exam_changes_neither_the_memory_nor_another_exam(freq: int) -> None:
     before = agent._memory.snapshot()
 
     async def exam() -> None:
-        examinee = agent.freeze()
+        examinee = await agent.freeze()
         for query in ("first?", "second?", "first?"):
-            await examinee().answer(ExamQuestion(query, ("a", "b"), START))
+            await (await examinee()).answer(ExamQuestion(query, ("a", "b"), START))
 
     asyncio.run(exam())
     assert agent._memory.snapshot() == before
@@ -172,11 +172,11 @@ def test_a_frozen_agent_does_not_hear_what_is_said_later() -> None:
 
     async def talk() -> tuple[ChooseOption, ChooseOption]:
         await agent.reply(Message("user", "early", START))
-        examinee = agent.freeze()
-        await examinee().answer(ExamQuestion("now?", ("a", "b"), START))
+        examinee = await agent.freeze()
+        await (await examinee()).answer(ExamQuestion("now?", ("a", "b"), START))
         for number in range(5):
             await agent.reply(Message("user", f"late {number}", START))
-        await examinee().answer(ExamQuestion("now?", ("a", "b"), START))
+        await (await examinee()).answer(ExamQuestion("now?", ("a", "b"), START))
         first, second = (r.task for r in provider.requests if isinstance(r.task, ChooseOption))
         assert isinstance(first, ChooseOption) and isinstance(second, ChooseOption)
         return first, second
@@ -191,7 +191,7 @@ def test_unreadable_exam_replies_earn_no_guess() -> None:
     question = ExamQuestion("which?", ("a", "b"), START)
 
     async def ask() -> None:
-        reply = await agent.freeze()().answer(question)
+        reply = await (await (await agent.freeze())()).answer(question)
         assert reply.option is None
         assert reply.status == "invalid"
         assert reply.text == "perhaps"

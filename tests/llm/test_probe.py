@@ -145,12 +145,12 @@ def talk_and_examine(provider: Scripted, line: Line) -> None:
         for number in range(2):
             with at(f"p0/s0/r{number}"):
                 await agent.reply(Message("user", f"message {number}", NOW))
-        copy = agent.freeze()
+        copy = await agent.freeze()
         with at(question_name(0, 3), "exam", LABELS):
-            await copy().answer(QUESTION)
+            await (await copy()).answer(QUESTION)
         for question in (3, 4):
             with at(probe_name(0, question), "probe", LABELS):  # labels that a probe must not have anyway
-                await copy().probe(PROBED)
+                await (await copy()).probe(PROBED)
 
     asyncio.run(play())
 

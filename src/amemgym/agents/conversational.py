@@ -8,7 +8,7 @@ turns leave the window early: into the memory or, where nothing is ever written 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
@@ -16,7 +16,18 @@ from typing import TypeVar
 from amemgym.agents.protocol import Examinee, ExamQuestion, ExamReply, ProbeQuestion, ProbeReply
 from amemgym.errors import ContextOverflow
 from amemgym.llm import Answer, Model, estimate_tokens
-from amemgym.memory import Item, MemoryMaker, Tools, held_by, new_memory, read_from, write_to
+from amemgym.memory import (
+    Item,
+    MemoryMaker,
+    Tools,
+    close_memory,
+    held_by,
+    new_memory,
+    read_from,
+    restore_to,
+    snapshot_of,
+    write_to,
+)
 from amemgym.messages import Message
 from amemgym.tasks import ChooseOption, Context, ProbeStates, Reply, Task
 
@@ -78,13 +89,17 @@ class ConversationalAgent:
         self._window += messages
         await self._write_what_is_due(now)
 
-    def freeze(self) -> Callable[[], Examinee]:
+    async def freeze(self) -> Callable[[], Awaitable[Examinee]]:
         window = tuple(self._window)
-        snapshot = self._memory.snapshot()
+        snapshot = await snapshot_of(self._memory)
 
-        def examinee() -> Examinee:
+        async def examinee() -> Examinee:
             copy = ConversationalAgent(self._habits, self._make_memory, self._tools, self._model)
-            copy._memory.restore(snapshot)
+            try:
+                await restore_to(copy._memory, snapshot)
+            except BaseException:
+                await copy.aclose()
+                raise
             copy._window = list(window)
             return copy
 
@@ -111,8 +126,11 @@ class ConversationalAgent:
         values = answer.value or dict.fromkeys(question.variables)
         return ProbeReply(values, answer.status, answer.text, items, self.dropped)
 
-    def holdings(self) -> list[Item] | None:
-        return held_by(self._memory)
+    async def holdings(self) -> list[Item] | None:
+        return await held_by(self._memory)
+
+    async def aclose(self) -> None:
+        await close_memory(self._memory)
 
     async def _recall(self, query: str, now: datetime) -> tuple[Item, ...]:
         return await read_from(self._memory, query, now, self._habits.topk)

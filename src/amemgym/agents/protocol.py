@@ -6,7 +6,7 @@ and possible values of variables are shown to the copy that is probed, and to no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -70,6 +70,10 @@ class Examinee(Protocol):
 
     async def probe(self, question: ProbeQuestion) -> ProbeReply: ...
 
+    async def aclose(self) -> None:
+        """It is asked nothing more."""
+        ...
+
 
 class Agent(Protocol):
     """One assistant in one episode."""
@@ -87,10 +91,14 @@ class Agent(Protocol):
         """Take in a recorded stretch of conversation, remembering as if the replies were its own. Raises ModelError."""
         ...
 
-    def freeze(self) -> Callable[[], Examinee]:
+    async def freeze(self) -> Callable[[], Awaitable[Examinee]]:
         """The agent as it is now: each call makes a fresh examinee of that moment, whatever happens since."""
         ...
 
-    def holdings(self) -> list[Item] | None:
+    async def holdings(self) -> list[Item] | None:
         """What its memory holds, or None where that cannot be told."""
+        ...
+
+    async def aclose(self) -> None:
+        """The episode is over."""
         ...

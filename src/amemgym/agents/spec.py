@@ -14,8 +14,15 @@ from amemgym.agents.conversational import Habits
 from amemgym.agents.reference import is_reference, reference_names
 from amemgym.errors import UnknownName, UsageError
 from amemgym.llm import ModelSettings, describe_model
-from amemgym.memory import Memory, checked_memory, find_memory, fingerprint, import_memory
-from amemgym.plugins import plug_in_version, plug_ins
+from amemgym.memory import (
+    Memory,
+    checked_memory,
+    find_memory,
+    fingerprint,
+    import_memory,
+    memory_version,
+    outside_memories,
+)
 
 DEFAULT_HABITS = Habits()
 
@@ -74,8 +81,8 @@ class AgentSpec:
         }
         if self.memory_class is not None:
             described["memory_source"] = fingerprint(self.memory_type())
-        elif self.memory in plug_ins("memories"):
-            described["memory_version"] = plug_in_version("memories", self.memory)
+        elif (version := memory_version(self.memory, self.memory_type())) is not None:
+            described["memory_version"] = version
         if self.model is not None:
             described["model"] = describe_model(self.model)
         return described
@@ -84,8 +91,7 @@ class AgentSpec:
 def agent_names() -> dict[str, str]:
     """Every agent known by name, with one line on each."""
     names = {name: text for name, (_, text) in ASSISTANTS.items()}
-    names |= {name: "plug-in memory" for name in plug_ins("memories")}
-    return names | reference_names()
+    return names | outside_memories() | reference_names()
 
 
 def parse_agent(name: str, context_tokens: int = 128_000) -> AgentSpec:
@@ -124,7 +130,7 @@ def _of_reference(name: str, context_tokens: int) -> AgentSpec:
 
 
 def _is_assistant(name: str) -> bool:
-    return name in ASSISTANTS or name in ALIASES or name in plug_ins("memories")
+    return name in ASSISTANTS or name in ALIASES or name in outside_memories()
 
 
 def _with_numbers(name: str, habits: Habits) -> tuple[str, Habits]:

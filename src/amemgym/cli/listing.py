@@ -12,7 +12,7 @@ from amemgym.agents import agent_names
 from amemgym.cli.console import Output
 from amemgym.generate import all_data_names
 from amemgym.llm import model_names
-from amemgym.memory import memory_names
+from amemgym.memory import known_memories
 
 
 class Kind(StrEnum):
@@ -22,7 +22,7 @@ class Kind(StrEnum):
     data = "data"
 
 
-_NAMES = {Kind.agents: agent_names, Kind.memories: memory_names, Kind.models: model_names, Kind.data: all_data_names}
+_NAMES = {Kind.agents: agent_names, Kind.models: model_names, Kind.data: all_data_names}
 _HINTS = {
     Kind.agents: "A name may end in -freq-n_s-topk (awe-2-4-30). Also: a v1 configuration (.json), file.py:Class.",
     Kind.memories: "Your own: subclass amemgym.Memory; use it as the agent file.py:Class.",
@@ -34,8 +34,12 @@ _HINTS = {
 def list_command(kind: Annotated[Kind, typer.Argument(help="what to list")]) -> None:
     """List agents, memories, models or data sets by name."""
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    for name, text in _NAMES[kind]().items():
-        table.add_row(name, text)
+    if kind is Kind.memories:
+        for name, known in known_memories().items():
+            table.add_row(name, known.origin, known.missing or known.about)
+    else:
+        for name, text in _NAMES[kind]().items():
+            table.add_row(name, text)
     console = Output(highlight=False, markup=False)
     console.print(table)
     if _HINTS[kind]:

@@ -9,12 +9,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TypeVar
 
 from amemgym.agents import Agent, Examinee, ExamReply, ProbeReply
 from amemgym.env import Episode, ExamItem, ProbeItem
-from amemgym.errors import AgentFailed, AMemGymError, ContentFiltered, ContextOverflow
+from amemgym.errors import AgentFailed, AMemGymError, ContentFiltered, ContextOverflow, MemoryFailed, raised
 from amemgym.evaluate.results import ExamResult, ProbeResult
 from amemgym.evaluate.watch import RunWatcher
 from amemgym.llm import at, here, probe_name, question_name
@@ -24,7 +23,7 @@ from amemgym.together import first_failure, side_by_side
 
 T = TypeVar("T")
 #: how a copy of the agent is made
-Copy = Callable[[], Examinee]
+Copy = Callable[[], Awaitable[Examinee]]
 Recalled = tuple[Item, ...]
 
 
@@ -72,10 +71,10 @@ class Examiner:
         self._exams: list[asyncio.Task[list[tuple[ExamResult, Recalled]]]] = []
         self._probes: list[asyncio.Task[list[tuple[ProbeResult, Recalled]]]] = []
 
-    def examine(self, period: int, items: Sequence[ExamItem]) -> None:
+    async def examine(self, period: int, items: Sequence[ExamItem]) -> None:
         """Freeze the agent and start its exam and probes. Raises AgentFailed."""
         with blaming(self._seat, period):
-            copy, holdings = self._agent.freeze(), self._agent.holdings()
+            copy, holdings = await self._agent.freeze(), await self._agent.holdings()
         self._held.append(holdings)
         exams = (self._ask(item, copy) for item in items)
         self._exams.append(self._group.create_task(side_by_side(exams)))
@@ -134,31 +133,25 @@ class Examiner:
     async def _put(self, period: int, copy: Copy, ask: Callable[[Examinee], Awaitable[T]]) -> T:
         """Ask a fresh copy."""
         with blaming(self._seat, period, here().name):
-            examinee = copy()
-            return await ask(examinee)
+            examinee = await copy()
+            try:
+                return await ask(examinee)
+            finally:
+                await examinee.aclose()
 
 
 @contextmanager
 def blaming(seat: Seat, period: int, place: str = "") -> Iterator[None]:
     """An exception in here that is not ours becomes AgentFailed, which names the agent, the user and the place."""
+    where = f"agent '{seat.agent}', user {seat.user}, period {period}" + (f" ({place})" if place else "")
+    way = ". Without probes: --no-probe" if place.endswith("/probe") else ""
     try:
         yield
+    except MemoryFailed as error:
+        raise AgentFailed(f"{where}: {error}{way}", "memory") from error
     except AMemGymError:
         raise
     except (Exception, SystemExit) as error:
         if isinstance(error, BaseExceptionGroup) and isinstance(first := first_failure(error), AMemGymError):
             raise first from error  # a memory that asks side by side
-        where = f"period {period}" + (f" ({place})" if place else "")
-        way = ". Without probes: --no-probe" if place.endswith("/probe") else ""
-        raise AgentFailed(
-            f"agent '{seat.agent}', user {seat.user}, {where}: its code raised {raised(error)}{way}"
-        ) from error
-
-
-def raised(error: BaseException) -> str:
-    """An exception as a phrase: its type, what it says, and the file and line it came from."""
-    frame = error.__traceback__
-    while frame is not None and frame.tb_next is not None:
-        frame = frame.tb_next
-    place = f" (at {Path(frame.tb_frame.f_code.co_filename).name}:{frame.tb_lineno})" if frame else ""
-    return f"{type(error).__name__}: {' '.join(str(error).split())}{place}"
+        raise AgentFailed(f"{where}: its code raised {raised(error)}{way}") from error

@@ -89,7 +89,7 @@ async def _converse(
             step = await episode.step(reply.content)
         else:
             items, following = episode.take_exam()
-            examiner.examine(seen.period, items)
+            await examiner.examine(seen.period, items)
             step = following
     return [[[_said(m) for m in session] for session in period] for period in episode.conversation]
 
@@ -110,7 +110,7 @@ async def _listen(
                 with at(round_name(period, number, round_)), blaming(seat, period):
                     await agent.listen([_heard(message) for message in turn])
                 watcher.turned()
-        examiner.examine(period, episode.exam(period))
+        await examiner.examine(period, episode.exam(period))
 
 
 def turns(session: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
+from amemgym import files
 from amemgym.agents import Agent, AgentSpec, ConversationalAgent
 from amemgym.env import Episode, Rules
 from amemgym.errors import (
@@ -20,8 +22,9 @@ from amemgym.errors import (
     RunDirectoryError,
     StorageError,
     UsageError,
+    raised,
 )
-from amemgym.evaluate.examine import Seat, raised
+from amemgym.evaluate.examine import Seat
 from amemgym.evaluate.offpolicy import Recorded
 from amemgym.evaluate.play import play, turns
 from amemgym.evaluate.reference import play_reference
@@ -98,6 +101,7 @@ class Run:
     async def play(self) -> RunOutcome:
         """Play everything that is not finished. What stopped it early, and what failed, is in the outcome."""
         self._announce()
+        self._fingerprint = str(self._directory.manifest()["fingerprint"])
         episodes = asyncio.Semaphore(self._spec.concurrency)
 
         async def one(job: Callable[[], Awaitable[None]], name: str) -> None:
@@ -197,8 +201,8 @@ class Run:
             self._watcher.examined(len(result.exams))
             return result
         line = Line(self._directory.journal(agent.name, scenario.id, trial), self._prompts)
+        player = self._new_agent(agent, scenario, trial, line)
         try:
-            player = self._new_agent(agent, scenario, line)
             # off-policy, nobody plays the user, so no other model has to be reached
             user_model = (agent.model or self._model) if self._recorded else self._user_model
             episode = Episode(line.model(self._doors.to(user_model), "user"), self._rules)
@@ -215,13 +219,16 @@ class Run:
                 recorded=self._recorded.of(scenario.id, trial) if self._recorded else None,
             )
         finally:
+            with suppress(AMemGymError):  # what is finished is not lost by what cannot be let go of
+                await player.aclose()
             line.journal.close()
 
-    def _new_agent(self, agent: AgentSpec, scenario: Scenario, line: Line) -> Agent:
+    def _new_agent(self, agent: AgentSpec, scenario: Scenario, trial: int, line: Line) -> Agent:
         door = self._doors.to(agent.model or self._model)
         # names alone, and only for the ablation that is defined by being told them
         variables = tuple(scenario.state_schema) if agent.told_variables else ()
-        tools = Tools(line.model(door, "memory"), embedder(self._spec.embedder), variables)
+        name = f"{self._fingerprint[:8]}-{files.slug(agent.name)}-{files.slug(scenario.id)}-t{trial}"
+        tools = Tools(line.model(door, "memory"), embedder(self._spec.embedder), variables, name)
         return ConversationalAgent(agent.habits, agent.memory_type(), tools, line.model(door, "assistant"))
 
     def _upper_bound_job(

@@ -3,6 +3,7 @@
 from amemgym.llm.door import TICKS, Answer, Door, Line, Model, RoleCount, Watcher
 from amemgym.llm.doors import Doors
 from amemgym.llm.embed import Embedder, embedder, embedder_identity
+from amemgym.llm.endpoint import Endpoint, FindStandIn, Lender
 from amemgym.llm.journal import Journal
 from amemgym.llm.models import (
     KEY,
@@ -31,8 +32,11 @@ __all__ = [
     "Door",
     "Doors",
     "Embedder",
+    "Endpoint",
+    "FindStandIn",
     "Journal",
     "LLMConfig",
+    "Lender",
     "Line",
     "Model",
     "ModelSettings",

@@ -1,23 +1,51 @@
-"""Memories: the protocol, the kinds of the paper, and where others are found."""
+"""Memories: the protocol, how one is called, the kinds of the paper, and where others are found."""
 
+from amemgym.memory.calls import (
+    clear_all,
+    close_memory,
+    held_by,
+    new_memory,
+    read_from,
+    restore_to,
+    snapshot_of,
+    write_to,
+)
 from amemgym.memory.index import ExactIndex, VectorIndex
-from amemgym.memory.protocol import Item, Memory, MemoryMaker, Tools, held_by, new_memory, read_from, write_to
-from amemgym.memory.registry import checked_memory, find_memory, fingerprint, import_memory, memory_names
+from amemgym.memory.protocol import Item, Memory, MemoryMaker, Tools
+from amemgym.memory.registry import (
+    KnownMemory,
+    checked_memory,
+    find_memory,
+    fingerprint,
+    has_memory,
+    import_memory,
+    known_memories,
+    memory_version,
+    outside_memories,
+)
 
 __all__ = [
     "ExactIndex",
     "Item",
+    "KnownMemory",
     "Memory",
     "MemoryMaker",
     "Tools",
     "VectorIndex",
     "checked_memory",
+    "clear_all",
+    "close_memory",
     "find_memory",
     "fingerprint",
+    "has_memory",
     "held_by",
     "import_memory",
-    "memory_names",
+    "known_memories",
+    "memory_version",
     "new_memory",
+    "outside_memories",
     "read_from",
+    "restore_to",
+    "snapshot_of",
     "write_to",
 ]

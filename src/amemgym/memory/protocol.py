@@ -2,21 +2,23 @@
 
 A memory sees messages and simulated times, nothing else of a scenario. To bring your own, subclass `Memory` and write
 `write` and `read`; both may be plain or async methods. The rest has defaults that are right for a memory whose whole
-content is in its attributes.
+content is in its attributes. A memory system that lives elsewhere (a package, a server) says so by `blocking`,
+`needs_endpoint` and `packages`, and lets go of what it holds in `close`.
 """
 
 from __future__ import annotations
 
 import copy
-import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
-from amemgym.llm import Embedder, Model
+from amemgym.llm import Embedder, Endpoint, Lender, Model
+from amemgym.memory.packages import check_packages
 from amemgym.messages import Message
+from amemgym.tasks import Chat, StandIn
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +37,18 @@ class Item:
 class Tools:
     """What a memory may use: a model for agentic writing, an embedder, and the names of the state variables.
 
-    `variables` is empty but in the ablation that is told them (SPEC section 2); values are never told.
+    `variables` is empty but in the ablation that is told them (SPEC section 2); values are never told. `endpoint` is an
+    OpenAI-compatible address of this memory alone, where it needs one, behind which are the same model and embedder.
+    `name` is this memory's alone (of its run, agent, user and trial, and of the exam it was copied for): what a server
+    keeps for it is kept under that name.
     """
 
     model: Model
     embedder: Embedder
     variables: tuple[str, ...] = ()
+    name: str = "episode"
+    endpoint: Endpoint | None = None
+    lender: Lender | None = field(default=None, repr=False)
 
 
 class Memory(ABC):
@@ -51,6 +59,27 @@ class Memory(ABC):
     """
 
     tools: Tools
+    #: whether its methods wait (for a disk, a server, their own calls to `tools.endpoint`); then they are called in a
+    #: worker thread
+    blocking: ClassVar[bool] = False
+    #: whether it calls a model by itself, through an address: then `tools.endpoint` is there
+    needs_endpoint: ClassVar[bool] = False
+    #: packages it needs beside this one: name → the versions that work, as in {"mem0ai": ">=2,<3"}
+    packages: ClassVar[Mapping[str, str]] = {}
+    #: the extra that brings them, as in `pip install 'amemgym[mem0]'`
+    extra: ClassVar[str] = ""
+
+    @classmethod
+    def check(cls) -> None:
+        """Raises UsageError where it cannot work here (a package is missing, a server is down). It is called before
+        anything is played; the default looks at `packages`."""
+        check_packages(cls.packages, cls.extra)
+
+    @staticmethod
+    def stand_in(chat: Chat) -> StandIn[Any] | None:
+        """What the offline model should do when the memory system asks `chat` at its endpoint, or None where that is
+        not known (the default): the task that is meant, and how its result is worded as this system expects it."""
+        return None
 
     @abstractmethod
     def write(self, messages: Sequence[Message], now: datetime) -> Awaitable[None] | None:
@@ -61,7 +90,8 @@ class Memory(ABC):
         """At most `k` items for this query, best first (more are cut off); they are shown in order of their times."""
 
     def snapshot(self) -> object:
-        """The whole content, detached from this memory. Default: a deep copy of all attributes but `tools`."""
+        """The whole content, detached from this memory, as something that can be pickled. Default: a deep copy of all
+        attributes but `tools`."""
         try:
             return copy.deepcopy({name: value for name, value in vars(self).items() if name != "tools"})
         except TypeError as error:
@@ -87,40 +117,9 @@ class Memory(ABC):
         """Everything held, for reports; None where that cannot be told (the default)."""
         return None
 
+    def close(self) -> None:  # noqa: B027 - most have nothing to let go of
+        """Let go of files, connections and what a server keeps; nothing is asked of this memory any more."""
+
 
 #: makes an empty memory; `tools` are attached by `new_memory`
 MemoryMaker = Callable[[], Memory]
-
-
-def new_memory(make: MemoryMaker, tools: Tools) -> Memory:
-    """An empty memory with its tools."""
-    memory = make()
-    memory.tools = tools
-    return memory
-
-
-async def write_to(memory: Memory, messages: Sequence[Message], now: datetime) -> None:
-    """`memory.write`, plain or async."""
-    result = memory.write(messages, now)
-    if inspect.isawaitable(result):
-        await result
-
-
-async def read_from(memory: Memory, query: str, now: datetime, k: int) -> tuple[Item, ...]:
-    """`memory.read`, plain or async: the first k, texts made items, in order of time (those without one first)."""
-    result = memory.read(query, now, k)
-    found = await result if inspect.isawaitable(result) else result
-    if not isinstance(found, Sequence) or isinstance(found, str):
-        raise TypeError(f"read returned {type(found).__name__}; it should return a list of Item or str")
-    items = _as_items(found[:k])
-    return tuple(sorted(items, key=lambda item: (item.time is not None, item.time or datetime.min)))
-
-
-def held_by(memory: Memory) -> list[Item] | None:
-    """`memory.export`, texts made items."""
-    held = memory.export()
-    return None if held is None else _as_items(held)
-
-
-def _as_items(found: Sequence[Item | str]) -> list[Item]:
-    return [item if isinstance(item, Item) else Item(str(item)) for item in found]

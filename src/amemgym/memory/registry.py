@@ -7,16 +7,20 @@ import importlib
 import importlib.util
 import inspect
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 
 from amemgym.errors import UnknownName, UsageError
+from amemgym.memory.adapters import ADAPTERS
 from amemgym.memory.extract import ExtractMemory
 from amemgym.memory.incontext import RecordMemory
 from amemgym.memory.none import NoMemory
+from amemgym.memory.packages import check_packages, package_versions
 from amemgym.memory.protocol import Memory
 from amemgym.memory.vector import VectorMemory
-from amemgym.plugins import load_plug_in, loaded_plug_ins, plug_ins
+from amemgym.plugins import load_plug_in, loaded_plug_ins, plug_in_version, plug_ins
+from amemgym.version import __version__
 
 BUILT_IN: dict[str, type[Memory]] = {
     "none": NoMemory,
@@ -26,19 +30,68 @@ BUILT_IN: dict[str, type[Memory]] = {
 }
 
 
-def memory_names() -> dict[str, str]:
-    """Every memory known by name, with the first line of its class's docstring."""
-    known = {**BUILT_IN, **loaded_plug_ins("memories")}
-    return {name: (inspect.getdoc(cls) or "").split("\n")[0] for name, cls in known.items()}
+@dataclass(frozen=True)
+class KnownMemory:
+    """A memory as it is listed: what brings it (with its version), what it is, and why it cannot be used here, if so."""
+
+    origin: str
+    about: str
+    missing: str = ""
+
+
+def known_memories() -> dict[str, KnownMemory]:
+    """Every memory known by name. A plug-in that does not load warns and is left out."""
+    own = f"amemgym {__version__}"
+    found = {name: KnownMemory(own, _about(cls)) for name, cls in BUILT_IN.items()}
+    for name in ADAPTERS:
+        cls = find_memory(name)
+        versions = [f"{package} {version}" for package, version in package_versions(cls.packages).items()]
+        found[name] = KnownMemory(", ".join(versions) or own, _about(cls), _missing(cls))
+    for name, cls in loaded_plug_ins("memories").items():
+        found[name] = KnownMemory(plug_in_version("memories", name), _about(cls))
+    return found
+
+
+def has_memory(name: str) -> bool:
+    """Whether a memory goes by that name; nothing is loaded."""
+    return name in BUILT_IN or name in ADAPTERS or name in plug_ins("memories")
+
+
+def outside_memories() -> dict[str, str]:
+    """The names of memories from elsewhere, which are agents too: those adapted here, and plug-ins."""
+    return {name: "adapter" for name in ADAPTERS} | {name: "plug-in memory" for name in plug_ins("memories")}
 
 
 def find_memory(name: str) -> type[Memory]:
     """A memory class by registered name. Raises UnknownName or UsageError."""
     if name in BUILT_IN:
         return BUILT_IN[name]
+    if name in ADAPTERS:
+        module, _, cls = ADAPTERS[name].partition(":")
+        return checked_memory(getattr(importlib.import_module(module), cls), name)
     if name not in plug_ins("memories"):
-        raise UnknownName("memory", name, [*BUILT_IN, *plug_ins("memories")])
+        raise UnknownName("memory", name, [*BUILT_IN, *ADAPTERS, *plug_ins("memories")])
     return checked_memory(load_plug_in("memories", name), name)
+
+
+def memory_version(name: str, cls: type[Memory]) -> str | dict[str, str] | None:
+    """What tells one version of a registered memory from another, beside this package's own: the plug-in's version, or
+    those of the packages an adapter stands on."""
+    if name not in BUILT_IN and name not in ADAPTERS:
+        return plug_in_version("memories", name)
+    return package_versions(cls.packages) or None
+
+
+def _about(cls: type[Memory]) -> str:
+    return (inspect.getdoc(cls) or "").split("\n")[0]
+
+
+def _missing(cls: type[Memory]) -> str:
+    try:
+        check_packages(cls.packages, cls.extra)
+        return ""
+    except UsageError as error:
+        return str(error)
 
 
 def import_memory(reference: str) -> type[Memory]:

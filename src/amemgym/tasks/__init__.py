@@ -1,6 +1,7 @@
 """Tasks: every request to a language model, and the one parser of what comes back."""
 
 from amemgym.tasks.base import Context, Task, digest
+from amemgym.tasks.chat import Chat, StandIn, ToolCall
 from amemgym.tasks.choice import Choice, parse_choice
 from amemgym.tasks.conversation import FollowUp, Reply
 from amemgym.tasks.exam import ChooseKnowing, ChooseOption, Labels, ProbeStates
@@ -33,6 +34,7 @@ from amemgym.tasks.wording import (
 )
 
 __all__ = [
+    "Chat",
     "Choice",
     "ChooseKnowing",
     "ChooseOption",
@@ -61,9 +63,11 @@ __all__ = [
     "Reply",
     "RevealedStates",
     "StageTask",
+    "StandIn",
     "Status",
     "Task",
     "Telling",
+    "ToolCall",
     "UpdateRecord",
     "Updates",
     "WriteAboutOther",

@@ -43,10 +43,14 @@ class Task(ABC, Generic[T]):
     def parse(self, reply: str | None) -> Parsed[T]:
         """The reply as a value with a status; never raises, never guesses."""
 
+    def distinguishes(self) -> str:
+        """What tells this request from another beside its messages."""
+        return ""
+
 
 def digest(task: Task[T], messages: Sequence[Message]) -> str:
-    """What makes two requests the same: the kind of task and every message, by hash."""
-    hasher = hashlib.sha256(task.name.encode())
+    """What makes two requests the same: the kind of task, every message and what else distinguishes it, by hash."""
+    hasher = hashlib.sha256(task.name.encode() + task.distinguishes().encode("utf-8", "surrogatepass"))
     for message in messages:
         hasher.update(b"\x1e" + message.role.encode() + b"\x1f" + message.content.encode("utf-8", "surrogatepass"))
     return hasher.hexdigest()[:32]

@@ -1,0 +1,122 @@
+"""How a memory is called: plain or async, in a thread where it blocks, and with its failures named.
+
+Everything that uses a memory uses it through these functions. A memory runs at the place of the run that calls it, but
+without the exam's labels; what its endpoint was refused meanwhile is raised here, whatever the memory made of it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import anyio
+from anyio.to_thread import run_sync
+
+from amemgym.errors import AMemGymError, MemoryFailed, raised
+from amemgym.llm import at, here
+from amemgym.memory.protocol import Item, Memory, MemoryMaker, Tools
+from amemgym.messages import Message
+from amemgym.together import first_failure
+
+#: blocking memories at work at once, over all episodes
+THREADS = 64
+_threads: anyio.lowlevel.RunVar[anyio.CapacityLimiter] = anyio.lowlevel.RunVar("amemgym_memory_threads")
+
+
+def new_memory(make: MemoryMaker, tools: Tools) -> Memory:
+    """An empty memory with its tools; where it needs an endpoint, with one of its own."""
+    memory = make()
+    place = here()
+    name = f"{tools.name}-{place.name.replace('/', '-')}" if place.examines else tools.name
+    lent = tools.lender.lend(type(memory).stand_in) if type(memory).needs_endpoint and tools.lender else None
+    memory.tools = replace(tools, name=name, endpoint=lent)
+    return memory
+
+
+async def write_to(memory: Memory, messages: Sequence[Message], now: datetime) -> None:
+    """`memory.write`. Raises MemoryFailed, or a ModelError."""
+    await _call(memory, "write", messages, now)
+
+
+async def read_from(memory: Memory, query: str, now: datetime, k: int) -> tuple[Item, ...]:
+    """`memory.read`: the first k, texts made items, in order of time (those without one first).
+    Raises as `write_to`."""
+    found = await _call(memory, "read", query, now, k)
+    if not isinstance(found, Sequence) or isinstance(found, str):
+        raise MemoryFailed(
+            f"its memory {_name(memory)} is wrong: read returned {type(found).__name__}; it should return a list of"
+            " Item or str"
+        )
+    items = _as_items(found[:k])
+    return tuple(sorted(items, key=lambda item: (item.time is not None, item.time or datetime.min)))
+
+
+async def snapshot_of(memory: Memory) -> object:
+    """`memory.snapshot`. Raises as `write_to`."""
+    return await _call(memory, "snapshot")
+
+
+async def restore_to(memory: Memory, snapshot: object) -> None:
+    """`memory.restore`. Raises as `write_to`."""
+    await _call(memory, "restore", snapshot)
+
+
+async def clear_all(memory: Memory) -> None:
+    """`memory.clear`. Raises as `write_to`."""
+    await _call(memory, "clear")
+
+
+async def held_by(memory: Memory) -> list[Item] | None:
+    """`memory.export`, texts made items. Raises as `write_to`."""
+    held = await _call(memory, "export")
+    return None if held is None else _as_items(held)
+
+
+async def close_memory(memory: Memory) -> None:
+    """`memory.close`, and the end of its endpoint. Raises as `write_to`."""
+    try:
+        await _call(memory, "close")
+    finally:
+        if memory.tools.endpoint is not None:
+            memory.tools.endpoint.release()
+
+
+async def _call(memory: Memory, what: str, *arguments: object) -> Any:
+    method: Callable[..., Any] = getattr(memory, what)
+    place = here()
+    try:
+        with ExitStack() as stack:
+            stack.enter_context(at(place.name, place.examines))  # labels are the exam's
+            if memory.tools.endpoint is not None:
+                stack.enter_context(memory.tools.endpoint.in_use())
+            if type(memory).blocking:
+                result = await run_sync(lambda: method(*arguments), limiter=_limiter())
+            else:
+                result = method(*arguments)
+            return await result if isinstance(result, Awaitable) or inspect.isawaitable(result) else result
+    except AMemGymError:
+        raise
+    except (Exception, SystemExit) as error:
+        if isinstance(error, BaseExceptionGroup) and isinstance(first := first_failure(error), AMemGymError):
+            raise first from error  # a memory that asks side by side
+        raise MemoryFailed(f"its memory's code raised {raised(error)} in {_name(memory)}.{what}") from error
+
+
+def _name(memory: Memory) -> str:
+    return type(memory).__name__
+
+
+def _limiter() -> anyio.CapacityLimiter:
+    try:
+        return _threads.get()
+    except LookupError:
+        _threads.set(anyio.CapacityLimiter(THREADS))
+        return _threads.get()
+
+
+def _as_items(found: Sequence[Item | str]) -> list[Item]:
+    return [item if isinstance(item, Item) else Item(str(item)) for item in found]
