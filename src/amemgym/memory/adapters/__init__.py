@@ -7,4 +7,7 @@ being installed.
 from __future__ import annotations
 
 #: name → `module:Class`
-ADAPTERS: dict[str, str] = {}
+ADAPTERS: dict[str, str] = {
+    "mem0": "amemgym.memory.adapters.mem0:Mem0Memory",
+    "mem0-v1": "amemgym.memory.adapters.mem0_v1:Mem0V1Memory",
+}
