@@ -179,8 +179,8 @@ class Package:
 
     def made(self, model: dict[str, Any], embedder: dict[str, Any]) -> Any:
         """A new, empty instance of mem0."""
-        config = self.base.MemoryConfig(
-            # not validated, as mem0's lists of known providers stand apart from its registries
+        # not validated, as mem0's lists of known providers stand apart from its registries
+        config = self.base.MemoryConfig.model_construct(
             llm=self.llms.LlmConfig.model_construct(provider=PROVIDER, config=model),
             embedder=self.embeddings.EmbedderConfig.model_construct(provider=PROVIDER, config=embedder),
             vector_store=self.stores.VectorStoreConfig.model_construct(provider=PROVIDER, config=_StoreConfig()),
