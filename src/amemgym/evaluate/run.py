@@ -98,6 +98,8 @@ class Run:
         users = [self._user_model] if playing and not self._recorded else []
         for settings in (*playing, *users, *(model for _, model in self._bounds)):
             self._doors.to(settings)
+        if any(not agent.is_reference and agent.memory_type().needs_endpoint for agent in self._agents):
+            Gateway.check()
 
     async def play(self) -> RunOutcome:
         """Play everything that is not finished. What stopped it early, and what failed, is in the outcome."""
