@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, ClassVar
 
+from amemgym.clean import clean
 from amemgym.memory.adapters.mem0_shared import Mem0, conversation_in
 from amemgym.tasks import Chat, ExtractFacts, StandIn
 
@@ -55,7 +56,7 @@ class Mem0Memory(Mem0):
             return ""
         entries = value.get("memory") if isinstance(value, dict) else None
         kept = [entry for entry in entries if _has_text(entry)] if isinstance(entries, list) else []
-        return json.dumps({"memory": kept}, ensure_ascii=False)
+        return json.dumps(clean({"memory": kept}), ensure_ascii=False)
 
 
 def _has_text(entry: object) -> bool:

@@ -22,6 +22,7 @@ from functools import lru_cache
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from amemgym.clean import clean
 from amemgym.errors import UsageError
 from amemgym.memory.adapters.mem0_store import Row, Rows
 from amemgym.memory.protocol import Item, Memory
@@ -76,14 +77,14 @@ class Mem0(Memory):
         # as with a real clock no two writes are of the same instant: mem0 orders what was said by it
         self._time = now if self._time is None else max(now, self._time + timedelta(microseconds=1))
         self._prepare(now)
-        said = [{"role": message.role, "content": _encodable(message.content)} for message in messages]
+        said = [{"role": message.role, "content": clean(message.content)} for message in messages]
         time = message_time([message.time for message in messages], now)
         mem0.add(said, user_id=self._owner, metadata={TIME: time.isoformat()})
         mem0.vector_store.raise_failure()
 
     def read(self, query: str, now: datetime, k: int) -> list[Item]:
-        mem0, query = self._opened(), _encodable(query)
-        found = self._search(query, k) if query.strip() else []  # mem0 2 refuses a blank query
+        mem0 = self._opened()
+        found = self._search(clean(query), k) if query.strip() else []  # mem0 2 refuses a blank query
         mem0.vector_store.raise_failure()
         return [self._item(entry["memory"], entry["metadata"][TIME], entry["user_id"]) for entry in found]
 
@@ -161,7 +162,7 @@ class EmbeddingModel:
         return self.embed_batch([text])[0]
 
     def embed_batch(self, texts: Sequence[str], memory_action: str | None = None) -> list[list[float]]:
-        asked = [_encodable(text).replace("\n", " ") for text in texts]  # as mem0's own does
+        asked = [clean(text).replace("\n", " ") for text in texts]  # as mem0's own does
         reply = self._client.embeddings.create(model=self.config.model, input=asked, encoding_format="float")
         return [entry.embedding for entry in sorted(reply.data, key=lambda entry: entry.index)]
 
@@ -297,7 +298,3 @@ def _http() -> Any:
 
     return DefaultHttpxClient(trust_env=False)
 
-
-def _encodable(text: str) -> str:
-    """Without lone surrogates, which cannot be sent."""
-    return text.encode("utf-8", "replace").decode("utf-8")

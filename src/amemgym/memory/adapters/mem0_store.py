@@ -10,14 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from itertools import islice
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from amemgym.llm.embed import Vectors
 
-P = ParamSpec("P")
-R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -39,18 +38,18 @@ class Found:
     score: float = 0.0
 
 
-def _kept(method: Callable[Concatenate[Rows, P], R]) -> Callable[Concatenate[Rows, P], R]:
+def _kept(method: F) -> F:
     """The first failure is kept."""
 
     @wraps(method)
-    def keeping(self: Rows, *arguments: P.args, **more: P.kwargs) -> R:
+    def keeping(self: Rows, *arguments: Any, **more: Any) -> Any:
         try:
             return method(self, *arguments, **more)
         except Exception as error:
             self._failure = self._failure or error
             raise
 
-    return keeping
+    return cast(F, keeping)
 
 
 class Rows:
@@ -76,7 +75,9 @@ class Rows:
         self._matrix = None
 
     @_kept
-    def insert(self, vectors: Sequence[Sequence[float]], payloads: Sequence[Mapping[str, Any]], ids: Sequence[str]) -> None:
+    def insert(
+        self, vectors: Sequence[Sequence[float]], payloads: Sequence[Mapping[str, Any]], ids: Sequence[str]
+    ) -> None:
         self.put([Row(i, _unit(v), dict(p)) for i, v, p in zip(ids, vectors, payloads, strict=True)])
 
     @_kept
