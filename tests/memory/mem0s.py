@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import pickle
 import sys
 import threading
@@ -17,7 +18,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from amemgym.llm import Completion, Door, Gateway, OfflineModel, Provider, Request, Usage, embedder
+from amemgym.llm import Completion, Door, Gateway, Provider, Request, Usage, embedder
+from amemgym.llm.offline import OfflineModel
 from amemgym.memory import (
     Memory,
     Tools,
@@ -103,6 +105,7 @@ async def _played_and_restored(snapshot: object) -> dict[str, Any]:
         await restore_to(copy, snapshot)
         asked = recording.bodies()
         found = await read_from(copy, "bread", APRIL + timedelta(days=1), 1)
+        logging.getLogger("mem0.memory.main").error("what mem0 has to say to its developers")
         return {
             "asked": asked,
             "asked to restore and read": len(recording.bodies()) - len(asked),

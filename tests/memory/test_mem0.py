@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import amemgym
-from amemgym.errors import ContentFiltered, MemoryFailed
+from amemgym.errors import ContentFiltered, MemoryFailed, UsageError
 from amemgym.llm import ModelSettings
 from amemgym.memory import (
     Item,
@@ -98,6 +98,7 @@ async def test_a_copy_goes_its_own_way_and_costs_no_call() -> None:
         assert [item.text for item in await held_by(anna) or ()] == [BREAD, FLAT]
 
 
+@pytest.mark.skipif(NAME != "mem0", reason="takes seconds, and is the same for 1.x")
 @in_loop
 async def test_the_same_is_asked_in_every_process_and_nothing_is_left_behind(tmp_path: Path) -> None:
     recording = Recording()
@@ -111,7 +112,6 @@ async def test_the_same_is_asked_in_every_process_and_nothing_is_left_behind(tmp
     hostile = {  # what would lead mem0, or a client, elsewhere
         "OPENROUTER_API_KEY": "sk-or-x",
         "OPENAI_BASE_URL": "http://127.0.0.1:9/v1",
-        "HTTP_PROXY": "http://127.0.0.1:9",
         "MEM0_TELEMETRY": "True",
         "PYTHONHASHSEED": "7",
         "HOME": str(home),
@@ -189,22 +189,12 @@ UNREADABLE = [
     '{"memory": "x", "facts": 5}',
     '{"memory": {"a": 1}, "facts": {"a": 1}}',
     '{"memory": [1, null, {"text": ["x"]}, {"text": 5}, {"id": "0"}], "facts": []}',
-    '{"memory": [{"id": "77", "text": "x", "event": "UPDATE"}, {"id": "8", "text": "x", "event": "DELETE"}], "facts": 1}',
 ]
 
 
 @pytest.mark.parametrize("reply", UNREADABLE, ids=range(len(UNREADABLE)))
-def test_an_unreadable_reply_is_remembered_as_nothing_and_says_nothing(
-    reply: str, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
-) -> None:
-    if NAME == "mem0" and '"id": "77"' in reply:
-        pytest.skip("mem0 2 only ever adds")
-    asyncio.run(_writes_nothing(reply))
-    assert capfd.readouterr() == ("", "")
-    assert caplog.records == []
-
-
-async def _writes_nothing(reply: str) -> None:
+@in_loop
+async def test_an_unreadable_reply_is_remembered_as_nothing(reply: str) -> None:
     recording = Recording(lambda body: reply if len(recording.requests) == 1 else "{}")
     async with memories(recording, "anna") as (anna,):
         await write_to(anna, said(BREAD), MARCH)
@@ -218,6 +208,17 @@ async def test_what_can_be_read_of_a_reply_is_remembered() -> None:
     async with memories(Recording(lambda body: f"```json\n{reply}\n```"), "anna") as (anna,):
         await write_to(anna, said("Hello."), MARCH)
         assert await held_by(anna) == [Item(BREAD, MARCH)]
+
+
+@pytest.mark.skipif(NAME != "mem0-v1", reason="mem0 2 only ever adds")
+@in_loop
+async def test_changes_of_what_is_not_stored_are_left_out() -> None:
+    changes = [{"id": "77", "text": "x", "event": "UPDATE"}, {"id": "0", "text": "x", "event": "DELETE"}]
+    reply = json.dumps({"facts": [BREAD], "memory": [*changes, *changes, {"text": FLAT, "event": "ADD"}]})
+    async with memories(Recording(lambda body: reply), "anna") as (anna,):
+        await write_to(anna, said("Hello."), MARCH)
+        await write_to(anna, said("Hello.", at=APRIL), APRIL)
+        assert await held_by(anna) == [Item(FLAT, APRIL)]
 
 
 @in_loop
@@ -276,7 +277,7 @@ def test_a_run_replayed_from_its_journal_asks_nothing_and_is_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "r"
-    settings: dict[str, Any] = {"users": 1, "periods": 2, "upper_bound": False, "probe": False}
+    settings: dict[str, Any] = {"users": 1, "periods": 1, "upper_bound": False, "probe": False}
     opened: list[Recording] = []
 
     def open_model(settings: ModelSettings, say: Any) -> Recording:
@@ -285,7 +286,7 @@ def test_a_run_replayed_from_its_journal_asks_nothing_and_is_the_same(
 
     monkeypatch.setattr("amemgym.llm.doors.open_model", open_model)
     first = amemgym.run("starter", NAME, out=out, **settings)
-    assert sum(len(recording.bodies()) for recording in opened) >= 6
+    assert sum(len(recording.bodies()) for recording in opened) >= 2
     (episode,) = (out / "episodes").rglob("*.json")
     (journal,) = (out / "journal").rglob("*.jsonl")
     before = episode.read_bytes(), journal.read_bytes()
@@ -300,7 +301,7 @@ def test_a_run_replayed_from_its_journal_asks_nothing_and_is_the_same(
 
 def test_the_package_that_is_missing_or_too_old_is_named() -> None:
     other = "mem0-v1" if NAME == "mem0" else "mem0"
-    with pytest.raises(amemgym.UsageError, match=rf"mem0ai .* is not supported.*pip install 'amemgym\[{other}\]'"):
+    with pytest.raises(UsageError, match=rf"mem0ai .* is not supported.*pip install 'amemgym\[{other}\]'"):
         find_memory(other).check()
     find_memory(NAME).check()
 

@@ -1,4 +1,4 @@
-"""What mem0 asks its model is understood by the offline model: from the prompt that mem0 makes back to what is in it."""
+"""What mem0 asks its model is understood by the offline model: from mem0's own prompt back to what is in it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_messages_are_told_apart_by_the_roles_at_the_start_of_lines() -> None:
 
 
 @pytest.mark.skipif(NAME != "mem0", reason="a prompt of mem0 2")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(said=BLOCKS, stored=BLOCKS)
 def test_the_messages_of_an_extraction_are_found_again(said: list[str], stored: list[str]) -> None:
     prompts = package().prompts
@@ -60,7 +60,7 @@ def test_the_messages_of_an_extraction_are_found_again(said: list[str], stored: 
 
 
 @pytest.mark.skipif(NAME != "mem0-v1", reason="a prompt of mem0 1")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(stored=BLOCKS, facts=BLOCKS)
 def test_the_facts_of_an_update_are_found_again(stored: list[str], facts: list[str]) -> None:
     old = [{"id": str(i), "text": text} for i, text in enumerate(stored)]

@@ -199,8 +199,8 @@ def package() -> Package:
 def conversation_in(text: str) -> tuple[Message, ...]:
     """The messages that mem0 wrote into a prompt, each behind its role at the start of a line."""
     starts = list(_ROLE.finditer(text))
-    ends = [start.start() for start in starts[1:]] + [len(text)]
-    said = [(start[1], text[start.end() : end].removesuffix("\n")) for start, end in zip(starts, ends, strict=True)]
+    ends = [*(start.start() for start in starts), len(text)][1:]
+    said = [(start[1], text[start.end() : end].removesuffix("\n")) for start, end in zip(starts, ends, strict=False)]
     return tuple(Message("user" if role == "user" else "assistant", content) for role, content in said)
 
 
