@@ -27,7 +27,7 @@ class Mem0V1Memory(Mem0):
 
     As `pip install 'mem0ai<2'` has it: no graph, no reranker, no threshold."""
 
-    packages: ClassVar[Mapping[str, str]] = {"mem0ai": ">=1,<2"}
+    packages: ClassVar[Mapping[str, str]] = {"mem0ai": ">=1.0.9,<2"}
     extra: ClassVar[str] = "mem0-v1"
 
     @staticmethod
