@@ -7,18 +7,20 @@ import sys
 
 import amemgym
 
-HEAVY = tuple("numpy openai wordllama scipy aiohttp rich typer yaml pydantic huggingface_hub tokenizers".split())
-    "numpy",
-    "openai",
-    "wordllama",
-    "scipy",
-    "aiohttp",
-    "rich",
-    "typer",
-    "yaml",
-    "pydantic",
-    "huggingface_hub",
-    "tokenizers",
+HEAVY = tuple(
+    [
+        "numpy",
+        "openai",
+        "wordllama",
+        "scipy",
+        "aiohttp",
+        "rich",
+        "typer",
+        "yaml",
+        "pydantic",
+        "huggingface_hub",
+        "tokenizers",
+    ]
 )
 
 
