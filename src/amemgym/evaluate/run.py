@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from amemgym import files
-from amemgym.agents import Agent, AgentSpec, ConversationalAgent
+from amemgym.agents import Agent, AgentSpec, BoxAgent, ConversationalAgent
 from amemgym.env import Episode, Rules
 from amemgym.errors import (
     AgentFailed,
@@ -33,11 +33,11 @@ from amemgym.evaluate.rundir import RunDirectory
 from amemgym.evaluate.spec import RunSpec
 from amemgym.evaluate.upperbound import bound_names, measure, variants_of
 from amemgym.evaluate.watch import RunWatcher
-from amemgym.llm import Doors, Line, ModelSettings, embedder
+from amemgym.llm import Doors, Line, ModelSettings, embedder, reach
 from amemgym.memory import Tools
 from amemgym.scenario import Dataset, Scenario
 from amemgym.tasks import prompts_for
-from amemgym.together import first_failure
+from amemgym.together import first_failure, side_by_side, wait_for
 
 
 @dataclass
@@ -92,11 +92,15 @@ class Run:
         self._outcome = RunOutcome()
 
     def check(self) -> None:
-        """Raises UsageError or UnknownName where a model that is needed cannot be called; writes nothing."""
+        """Raises UsageError or UnknownName where a model that is needed cannot be called, a ModelError where an
+        assistant does not answer at its address; writes nothing."""
         playing = [agent.model or self._model for agent in self._agents if not agent.is_reference]
         users = [self._user_model] if playing and not self._recorded else []
         for settings in (*playing, *users, *(model for _, model in self._bounds)):
             self._doors.to(settings)
+        boxes = [agent.model for agent in self._agents if agent.is_box and agent.model]
+        if boxes:
+            wait_for(lambda: side_by_side(reach(box) for box in boxes))
 
     async def play(self) -> RunOutcome:
         """Play everything that is not finished. What stopped it early, and what failed, is in the outcome."""
@@ -225,9 +229,11 @@ class Run:
 
     def _new_agent(self, agent: AgentSpec, scenario: Scenario, trial: int, line: Line) -> Agent:
         door = self._doors.to(agent.model or self._model)
+        name = f"{self._fingerprint[:8]}-{files.slug(agent.name)}-{files.slug(scenario.id)}-t{trial}"
+        if agent.is_box:
+            return BoxAgent(line.model(door, "assistant"), name)
         # names alone, and only for the ablation that is defined by being told them
         variables = tuple(scenario.state_schema) if agent.told_variables else ()
-        name = f"{self._fingerprint[:8]}-{files.slug(agent.name)}-{files.slug(scenario.id)}-t{trial}"
         tools = Tools(line.model(door, "memory"), embedder(self._spec.embedder), variables, name)
         return ConversationalAgent(agent.habits, agent.memory_type(), tools, line.model(door, "assistant"))
 

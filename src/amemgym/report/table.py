@@ -90,7 +90,7 @@ def _agent_notes(agent: Mapping[str, Any], scores: Mapping[str, Any]) -> list[st
         found.append(f"{agent['dropped_messages']} oldest messages dropped because the model's context was full")
     if agent["exams_cut_short"]:
         found.append(f"in {agent['exams_cut_short']} exams the oldest messages did not fit the model's context")
-    if agent["model"] not in (None, scores["model"]):
+    if agent["model"] not in (None, scores["model"], name):
         found.append(f"its own model: {agent['model']}")
     if agent["upper_bound"] is not None and scores["upper_bound"] is not None and score["n"] == agent["n"]:
         if abs(agent["upper_bound"] - scores["upper_bound"]) > 1e-9:
