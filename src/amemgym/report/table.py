@@ -67,11 +67,13 @@ def remarks(scores: Mapping[str, Any]) -> list[str]:
         found.append(f"model: {scores['model']}, simulated user: {scores['user_model']}")
     if scores["why_no_interval"]:
         found.append(f"no intervals: {scores['why_no_interval']}")
-    found += [f"{name}: {note}" for name, agent in scores["agents"].items() for note in _agent_notes(agent, scores)]
+    found += [
+        f"{name}: {note}" for name, agent in scores["agents"].items() for note in _agent_notes(name, agent, scores)
+    ]
     return found
 
 
-def _agent_notes(agent: Mapping[str, Any], scores: Mapping[str, Any]) -> list[str]:
+def _agent_notes(name: str, agent: Mapping[str, Any], scores: Mapping[str, Any]) -> list[str]:
     found = []
     if agent["why_no_interval"] and not scores["why_no_interval"]:
         found.append(f"no intervals: {agent['why_no_interval']}")
