@@ -32,7 +32,7 @@ def play(
     server: BoxServer, work: Callable[[BoxAgent, Line], Awaitable[Any]], journal: Journal | None = None
 ) -> tuple[Any, Line]:
     """What `work` does with an agent in a run of its own."""
-    settings = box_settings(server.url, timeout=5.0)
+    settings = box_settings(server.url)
     assert settings is not None
 
     async def run() -> tuple[Any, Line]:
@@ -79,8 +79,10 @@ def test_names(name: str, called: str, url: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["http:", "http://", "http:http:", "http://:9000", "http://localhost:port", "http://localhost:9000-2-4-30"]
-    + ["http://me:hidden-word@localhost:9000", "http://localhost:9000/?token=hidden-word", "http://hidden-word@:x"],
+    [
+        *("http:", "http://", "http:http:", "http://:9000", "http://localhost:port", "http://localhost:9000-2-4-30"),
+        *("http://me:hidden-word@localhost:9000", "http://localhost:9000/?token=hidden-word", "http://hidden-word@:x"),
+    ],
 )
 def test_no_address(name: str) -> None:
     with pytest.raises(UsageError) as caught:
@@ -269,6 +271,8 @@ def test_two_runs_at_once_never_meet() -> None:
 
 @pytest.mark.parametrize("status", [400, 409])
 def test_what_is_refused_for_good_is_an_error(status: int) -> None:
-    with BoxServer(lambda call: Fault(status) if call.name == "act" else None) as server:
-        with pytest.raises(AMemGymError, match=f"{server.url} says {status} to /act"):
-            play(server, lambda agent, line: talk(agent, 1))
+    with (
+        BoxServer(lambda call: Fault(status) if call.name == "act" else None) as server,
+        pytest.raises(AMemGymError, match=f"{server.url} says {status} to /act"),
+    ):
+        play(server, lambda agent, line: talk(agent, 1))

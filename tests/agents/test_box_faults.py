@@ -35,7 +35,7 @@ def _bare(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(secrets, "_known", set())
 
 
-def act(url: str, timeout: float = 5.0) -> str:
+def act(url: str, timeout: float = 60.0) -> str:
     """The reply to a first message."""
     settings = box_settings(url, timeout)
     assert settings is not None
@@ -51,7 +51,7 @@ def act(url: str, timeout: float = 5.0) -> str:
     return asyncio.run(ask())
 
 
-def fails(fault: Fault, timeout: float = 5.0) -> ModelError:
+def fails(fault: Fault, timeout: float = 60.0) -> ModelError:
     with BoxServer(lambda call: fault if call.name == "act" else None) as server:
         with pytest.raises(ModelError) as caught:
             act(server.url, timeout)
@@ -115,7 +115,7 @@ def test_an_answer_without_end_is_not_read(monkeypatch: pytest.MonkeyPatch) -> N
 def test_nobody_there() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
-        with pytest.raises(EndpointUnavailable, match="cannot be reached.*check that it runs and that the URL"):
+        with pytest.raises(EndpointUnavailable, match=r"cannot be reached.*check that it runs and that the URL"):
             act(f"http://127.0.0.1:{taken.getsockname()[1]}")
 
 
