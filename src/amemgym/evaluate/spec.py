@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, f
 from amemgym import secrets
 from amemgym.agents import AgentSpec, parse_agent, read_agent_file
 from amemgym.errors import UsageError
-from amemgym.llm import KEY, USER_KEY, USER_URL, ModelSettings, read_llm_config, same_address
+from amemgym.llm import AGENT_KEY, KEY, USER_KEY, USER_URL, ModelSettings, read_llm_config, same_address
 from amemgym.settings import read_settings, said_of
 
 DEFAULT_AGENTS = ("native", "rag", "awe", "awi", "uniform", "frozen", "lag-1", "oracle")
@@ -127,7 +127,7 @@ class RunSpec(BaseModel):
     def _agent(self, name: str, say: Callable[[str], None]) -> AgentSpec:
         if name.endswith(".json"):
             return read_agent_file(Path(name), self.model_settings(), self.context_tokens, say)
-        return parse_agent(name, self.context_tokens)
+        return parse_agent(name, self.context_tokens, self.timeout)
 
 
 def make_spec(settings: Mapping[str, Any], place: str = "the settings") -> RunSpec:
@@ -135,7 +135,9 @@ def make_spec(settings: Mapping[str, Any], place: str = "the settings") -> RunSp
     known = list(RunSpec.model_fields)
     for name in settings:
         if "key" in str(name):
-            raise UsageError(f"{place}: '{name}': keys are read from the environment alone ({KEY}, {USER_KEY})")
+            raise UsageError(
+                f"{place}: '{name}': keys are read from the environment alone ({KEY}, {USER_KEY}, {AGENT_KEY})"
+            )
         if name not in known:
             near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.0)
             raise UsageError(

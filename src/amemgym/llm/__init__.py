@@ -1,5 +1,6 @@
 """Models: the one door every call goes through, the journal that keeps each reply, and the providers behind it."""
 
+from amemgym.llm.box import box_settings, reach
 from amemgym.llm.door import TICKS, Answer, Door, Line, Model, RoleCount, Watcher
 from amemgym.llm.doors import Doors
 from amemgym.llm.embed import Embedder, embedder, embedder_identity
@@ -7,6 +8,8 @@ from amemgym.llm.endpoint import Endpoint, FindStandIn, Lender
 from amemgym.llm.gateway import Gateway
 from amemgym.llm.journal import Journal
 from amemgym.llm.models import (
+    AGENT_KEY,
+    BOXES,
     KEY,
     USER_KEY,
     USER_URL,
@@ -24,6 +27,8 @@ from amemgym.llm.provider import Completion, Provider, Request, Usage, estimate_
 from amemgym.llm.v1config import LLMConfig, read_llm_config
 
 __all__ = [
+    "AGENT_KEY",
+    "BOXES",
     "KEY",
     "TICKS",
     "USER_KEY",
@@ -48,6 +53,7 @@ __all__ = [
     "Usage",
     "Watcher",
     "at",
+    "box_settings",
     "check_model_name",
     "describe_model",
     "door_name",
@@ -60,6 +66,7 @@ __all__ = [
     "open_model",
     "probe_name",
     "question_name",
+    "reach",
     "read_llm_config",
     "round_name",
     "same_address",

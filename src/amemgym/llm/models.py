@@ -24,6 +24,9 @@ Say = Callable[[str], None]
 DEFAULT_URL = "https://api.openai.com/v1"
 KEY, URL = "OPENAI_API_KEY", "OPENAI_BASE_URL"
 USER_KEY, USER_URL = "AMEMGYM_USER_API_KEY", "AMEMGYM_USER_BASE_URL"
+AGENT_KEY = "AMEMGYM_AGENT_API_KEY"
+#: the kinds of an assistant that is a black box behind an address, which is asked as models are
+BOXES = ("http", "https")
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class ModelSettings:
         url = self.address()
         if self.model == "offline" or url is None:
             return None
-        return _checked_url(url, self.key_variables[0] if self.key_variables else "the configuration file")
+        return checked_url(url, self.key_variables[0] if self.key_variables else "the configuration file")
 
 
 def model_names() -> dict[str, str]:
@@ -69,6 +72,8 @@ def check_model_name(model: str) -> None:
     kind, _, name = model.partition(":")
     if kind == "offline" and not name:
         return
+    if kind in BOXES:
+        raise UsageError(f"model '{model}' is the address of an assistant, not of a model; name it with --agents")
     if kind not in ("openai", *plug_ins("models")):
         raise UnknownName("model", model, model_names())
     if not name:
@@ -77,8 +82,12 @@ def check_model_name(model: str) -> None:
 
 def open_model(settings: ModelSettings, say: Say) -> Provider:
     """The provider for these settings. Raises UnknownName or UsageError."""
-    check_model_name(settings.model)
     kind, _, name = settings.model.partition(":")
+    if kind in BOXES:
+        from amemgym.llm.box import open_box
+
+        return open_box(settings)
+    check_model_name(settings.model)
     if kind == "offline":
         from amemgym.llm.offline import OfflineModel
 
@@ -93,13 +102,15 @@ def describe_model(settings: ModelSettings) -> dict[str, Any]:
     """What the manifest says of a model: everything that can change its replies, and no key. Opens nothing."""
     if settings.model == "offline":
         return {"model": "offline", "version": OFFLINE_VERSION, "embedder": embedder_identity(settings.embedder)}
+    kind = settings.model.partition(":")[0]
+    if kind in BOXES:
+        return {"model": settings.model, "base_url": settings.base_url}
     described: dict[str, Any] = {
         "model": settings.model,
         "base_url": settings.resolved_url(),
         "temperature": settings.temperature,
         "max_tokens": settings.max_tokens,
     }
-    kind = settings.model.partition(":")[0]
     return described | ({} if kind == "openai" else {"plug_in": plug_in_version("models", kind)})
 
 
@@ -111,7 +122,7 @@ def same_address(one: str | None, other: str | None) -> bool:
 
 def door_name(settings: ModelSettings) -> tuple[str, str]:
     """What two settings must share to be called through one door: all that is sent, and the key. Not to be written."""
-    key, _ = _find_key(settings) if settings.model != "offline" else (None, "")
+    key, _ = find_key(settings) if settings.model != "offline" else (None, "")
     return files.canonical_json(describe_model(settings)), key.get_secret_value() if key else ""
 
 
@@ -119,13 +130,14 @@ def know_keys() -> None:
     """Know every key in the environment from now on, so that it is struck out of all that is written."""
     secrets.from_environment(KEY)
     secrets.from_environment(USER_KEY)
+    secrets.from_environment(AGENT_KEY)
 
 
 def _open_endpoint(name: str, settings: ModelSettings, say: Say) -> Provider:
     from amemgym.llm.openai import OpenAIModel
 
     url = settings.resolved_url()
-    key, key_name = _find_key(settings)
+    key, key_name = find_key(settings)
     if key is None and url is None:
         raise UsageError(
             f"model '{settings.model}' needs an endpoint: set {KEY}, or give --base-url for a server without a key;"
@@ -143,7 +155,7 @@ def _open_endpoint(name: str, settings: ModelSettings, say: Say) -> Provider:
     )
 
 
-def _find_key(settings: ModelSettings) -> tuple[SecretStr | None, str]:
+def find_key(settings: ModelSettings) -> tuple[SecretStr | None, str]:
     """The key, and the name of where it comes from (or would). Raises UsageError for one that cannot be sent."""
     variables = settings.key_variables
     name = next((name for name in variables if os.environ.get(name, "").strip()), variables[0] if variables else "")
@@ -159,7 +171,8 @@ def _find_key(settings: ModelSettings) -> tuple[SecretStr | None, str]:
     return key, name
 
 
-def _checked_url(url: str, key_name: str) -> str:
+def checked_url(url: str, key_name: str, what: str = "base URL", example: str = "http://localhost:8000/v1") -> str:
+    """The URL, if it is one and holds nothing that should not be written. Raises UsageError."""
     try:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
@@ -167,10 +180,10 @@ def _checked_url(url: str, key_name: str) -> str:
         usable = False
     if not usable:
         shown = secrets.redact(url.rpartition("@")[2])  # what stands before an @ may be a password
-        raise UsageError(f"base URL '{shown}' is no address; it should look like http://localhost:8000/v1")
+        raise UsageError(f"{what} '{shown}' is no address; it should look like {example}")
     if parts.username or parts.password or parts.query:
         raise UsageError(
-            f"the base URL of {parts.hostname} holds a user name, a password or a query; it would be written to the"
+            f"the {what} of {parts.hostname} holds a user name, a password or a query; it would be written to the"
             f" run's files. Give the address alone, and the key in {key_name}"
         )
     return url

@@ -1,6 +1,7 @@
 """Tasks: every request to a language model, and the one parser of what comes back."""
 
 from amemgym.tasks.base import Context, Task, digest
+from amemgym.tasks.box import Act, Ask, Listen, Turn
 from amemgym.tasks.chat import Chat, StandIn, ToolCall
 from amemgym.tasks.choice import Choice, parse_choice
 from amemgym.tasks.conversation import FollowUp, Reply
@@ -34,6 +35,8 @@ from amemgym.tasks.wording import (
 )
 
 __all__ = [
+    "Act",
+    "Ask",
     "Chat",
     "Choice",
     "ChooseKnowing",
@@ -50,6 +53,7 @@ __all__ = [
     "Level",
     "LifeEvent",
     "ListTopics",
+    "Listen",
     "MakeQuestions",
     "MergeSchema",
     "Merged",
@@ -68,6 +72,7 @@ __all__ = [
     "Task",
     "Telling",
     "ToolCall",
+    "Turn",
     "UpdateRecord",
     "Updates",
     "WriteAboutOther",
