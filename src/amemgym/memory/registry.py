@@ -13,9 +13,10 @@ from types import CodeType, FunctionType, ModuleType
 from amemgym.errors import UnknownName, UsageError
 from amemgym.memory.extract import ExtractMemory
 from amemgym.memory.incontext import RecordMemory
+from amemgym.memory.lexical import LexicalDialogMemory, LexicalMessageMemory
 from amemgym.memory.none import NoMemory
 from amemgym.memory.protocol import Memory
-from amemgym.memory.vector import VectorMemory
+from amemgym.memory.vector import VectorDialogMemory, VectorMemory
 from amemgym.plugins import load_plug_in, loaded_plug_ins, plug_ins
 
 BUILT_IN: dict[str, type[Memory]] = {
@@ -23,6 +24,9 @@ BUILT_IN: dict[str, type[Memory]] = {
     "vector": VectorMemory,
     "extract": ExtractMemory,
     "in-context": RecordMemory,
+    "bm25-message": LexicalMessageMemory,
+    "bm25-dialog": LexicalDialogMemory,
+    "vector-dialog": VectorDialogMemory,
 }
 
 
