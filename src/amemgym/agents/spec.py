@@ -32,6 +32,7 @@ ASSISTANTS = {
     "bm25_dialog": ("bm25-dialog", "MemoryBench: whole sessions, found by their words"),
     "embedder_message": ("vector", "MemoryBench's name for rag: messages, found by nearness"),
     "embedder_dialog": ("vector-dialog", "MemoryBench: whole sessions, found by nearness"),
+    "a_mem": ("notes", "A-MEM: a model describes, links and rewrites notes of messages; found by nearness"),
 }
 #: names that v1 configurations use
 ALIASES = {"awi-hack": "awi-schema"}

@@ -15,6 +15,7 @@ from amemgym.memory.extract import ExtractMemory
 from amemgym.memory.incontext import RecordMemory
 from amemgym.memory.lexical import LexicalDialogMemory, LexicalMessageMemory
 from amemgym.memory.none import NoMemory
+from amemgym.memory.notes import NoteMemory
 from amemgym.memory.protocol import Memory
 from amemgym.memory.vector import VectorDialogMemory, VectorMemory
 from amemgym.plugins import load_plug_in, loaded_plug_ins, plug_ins
@@ -27,6 +28,7 @@ BUILT_IN: dict[str, type[Memory]] = {
     "bm25-message": LexicalMessageMemory,
     "bm25-dialog": LexicalDialogMemory,
     "vector-dialog": VectorDialogMemory,
+    "notes": NoteMemory,
 }
 
 
