@@ -27,7 +27,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Scripted:
     """Every request of a run of all assistants on the starter data."""
     provider = Scripted()
     monkeypatch.setattr("amemgym.llm.doors.open_model", lambda settings, say: provider)
-    run_spec(make_spec({"agents": "native,rag,awe,awi"}), out=tmp_path / "run")
+    run_spec(make_spec({"agents": "native,rag,awe,awi,a_mem"}), out=tmp_path / "run")
     return provider
 
 
