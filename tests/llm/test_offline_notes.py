@@ -46,8 +46,6 @@ def test_a_conversation_is_read_line_by_line_without_what_the_assistant_said() -
 
 def test_what_a_note_is_found_by_is_no_statement() -> None:
     labels: Labels = ({"travel": "bicycle_pedalling"}, {"travel": "city_bus_top_deck"})
-    note = (
-        "user: I go there by city bus, on the top deck.\ncontext: The bus.\nkeywords: bicycle, pedalling\ntags: bicycle"
-    )
+    note = "user: I go there by city bus.\ncontext: The bus.\nkeywords: travel bicycle_pedalling\ntags: bicycle"
     task = ChooseOption("How do I travel there?", ("A.", "B."), Context((note,)), NOW)
     assert solve(task, labels).value == 2

@@ -1,4 +1,4 @@
-"""A-MEM: notes are made, linked and rewritten as the model says; unreadable replies change nothing; never more than k."""
+"""A-MEM: notes are made, linked and rewritten as the model says, or left as they were; at most k are read."""
 
 from __future__ import annotations
 

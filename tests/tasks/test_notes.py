@@ -1,4 +1,4 @@
-"""Replies to the tasks of notes: what is read, what is left out and said to be repaired, and what is not read at all."""
+"""Replies to the tasks of notes: what is read, what is left out and then said to be repaired, and what is not read."""
 
 from __future__ import annotations
 
