@@ -24,6 +24,8 @@ from amemgym.version import __version__
 TEMPLATES = (
     "assistant",
     "assistant_with_memories",
+    "describe_note",
+    "evolve_notes",
     "exam",
     "extract_facts",
     "follow_up",

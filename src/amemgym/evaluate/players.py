@@ -1,4 +1,4 @@
-"""Who plays: an agent made from its spec, with the door, the memory's tools and the name that are its episode's alone."""
+"""Who plays: an agent made from its spec, with the door, tools and name that are its episode's alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from amemgym.scenario import Scenario
 
 
 class Players:
-    """Makes the agents of a run. `model` is that of agents without one of their own; `run_name` tells this run's episodes
+    """Makes the agents of a run. `model` is that of agents without one of their own; `run_name` tells its episodes
     from another's."""
 
     def __init__(self, spec: RunSpec, model: ModelSettings, doors: Doors) -> None:
