@@ -1,6 +1,6 @@
 """The shape of a JSON reply as a JSON schema, for models whose decoding can be held to one.
 
-A schema allows what the prompt asks for and the parser takes as asked for, and nothing else. The parser reads replies as
+A schema allows what the prompt asks for and the parser takes as asked for, and nothing else. Replies are read as
 before, whether or not they were held to it.
 """
 
