@@ -271,11 +271,10 @@ def _agents(spec: RunSpec, watcher: RunWatcher, classes: dict[str, type[Memory]]
 def check_addresses(spec: RunSpec, models: Sequence[ModelSettings]) -> None:
     """Raises UsageError where an address is given that nothing would ask."""
     if not any(asks_endpoint(settings.model) for settings in models):
+        where = "offline" if all(settings.model == "offline" for settings in models) else "on this machine"
         for flag, url in (("--base-url", spec.base_url), ("--user-base-url", spec.user_base_url)):
             if url:
-                raise UsageError(
-                    f"{flag} {url}: nothing is asked there, no model is at an endpoint; add --model openai:NAME"
-                )
+                raise UsageError(f"{flag} {url}: nothing is asked there, the model is {where}; add --model openai:NAME")
 
 
 def _check_memory(agent: AgentSpec) -> None:

@@ -1,0 +1,206 @@
+"""A real model, decoding in this process: JSON that can be read, choices within range, the same reply to the same
+request whatever else is asked, a context that grows and ends, and calls that can be given up."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine, Iterator
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import pytest
+
+from amemgym.errors import ContextOverflow, RequestRefused
+from amemgym.llm import Completion, ModelSettings, Request, engine, open_model
+from amemgym.llm.local import LocalModel
+from amemgym.messages import Message
+from amemgym.tasks import (
+    ChooseKnowing,
+    ChooseOption,
+    Context,
+    ProbeStates,
+    RecoverVariant,
+    Reply,
+    RevealedStates,
+    Status,
+    Task,
+)
+from tests.llm.helpers import PROMPTS
+from tests.support.gguf import MODEL, needs_model
+
+pytestmark = needs_model
+T = TypeVar("T")
+
+SETTINGS = ModelSettings(f"local:{MODEL}", max_tokens=80)
+VALUES = {"home": ("city", "coast"), 'Wohn"ort': ("1", "null")}
+OPTIONS = ("Walk along the coast.", "Stay at the farm.")
+KNOWING = ChooseKnowing("Where do I go?", OPTIONS, (("home", "farm"),))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _loaded_once() -> Iterator[None]:
+    """One model of each context stays open, and with it what all of the same file share. Threads gain nothing here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OMP_NUM_THREADS", "1")
+        kept = opened()
+        yield
+        asyncio.run(kept.aclose())
+        assert engine._engines == {}
+
+
+def opened(**settings: Any) -> LocalModel:
+    model = open_model(replace(SETTINGS, **settings), lambda sentence: None)
+    assert isinstance(model, LocalModel)
+    return model
+
+
+def asked(*requests: Request, **settings: Any) -> list[Completion]:
+    """Replies, one after the other."""
+
+    async def ask() -> list[Completion]:
+        model = opened(**settings)
+        try:
+            return [await model.complete(request) for request in requests]
+        finally:
+            await model.aclose()
+
+    return asyncio.run(ask())
+
+
+def request(task: Task[Any], text: str = "Which one?") -> Request:
+    """A request whose messages are short, as reading is what takes time here."""
+    return Request(task, (Message("user", text),), None, PROMPTS)
+
+
+JSON_TASKS: list[Task[Any]] = [
+    ChooseOption("", OPTIONS, Context()),
+    ProbeStates(VALUES, Context()),
+    RecoverVariant("", "", VALUES),
+    RevealedStates("", VALUES),
+]
+
+
+@pytest.mark.parametrize("task", JSON_TASKS, ids=lambda task: task.name)
+def test_json_can_always_be_read(task: Task[Any]) -> None:
+    """However wildly it samples, and though it is not even told what the form is."""
+    [completion] = asked(request(task, "Tell me a story."), temperature=2.0)
+    parsed = task.parse(completion.text)
+    assert parsed.value is not None and parsed.status in (Status.OK, Status.REPAIRED)
+    assert completion.finish == "stop"
+    assert 0 < completion.usage.output <= 80 and completion.usage.input > 5 and not completion.usage.estimated
+
+
+def test_a_reply_depends_on_its_request_alone() -> None:
+    first, other = request(Reply(Context()), "Name a fruit."), request(Reply(Context()), "Name a fruit of the north.")
+    one, two, three = asked(first, other, first, temperature=1.0, max_tokens=8)
+    assert one == three
+    assert two.text != one.text
+    assert (one.usage.output, one.finish) == (8, "length")
+
+
+def test_a_choice_by_scores_follows_its_option(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same options in another order: the same requests, and so the same option."""
+    sent: list[list[dict[str, Any]]] = []
+    chat = engine.Engine.chat
+
+    def noted(self: engine.Engine, *bodies: dict[str, Any]) -> Coroutine[Any, Any, Any]:
+        sent.append([body["messages"] for body in bodies])
+        return chat(self, *bodies)
+
+    monkeypatch.setattr(engine.Engine, "chat", noted)
+    turned = replace(KNOWING, options=OPTIONS[1:] + OPTIONS[:1])
+    tasks = (KNOWING, turned)
+    replies = asked(*(Request(t, t.messages(PROMPTS), None, PROMPTS) for t in tasks), choice="rotate")
+    numbers = [task.parse(reply.text).value for task, reply in zip(tasks, replies, strict=True)]
+    assert all(task.parse(reply.text).status is Status.OK for task, reply in zip(tasks, replies, strict=True))
+    assert KNOWING.options[numbers[0] - 1] == turned.options[numbers[1] - 1]
+    assert sent[0] == sent[1] and len(sent[0]) == 2
+    assert replies[0].usage == replies[1].usage and replies[0].usage.output == 2
+    # each option was first once
+    assert {text.split("1: ")[1].split("\n")[0] for [*_, last, _] in sent[0] for text in [last["content"]]} == {
+        *OPTIONS
+    }
+
+
+def test_ten_options_are_answered_by_generation() -> None:
+    said: list[str] = []
+    task = ChooseOption("", tuple(map(str, range(10, 20))), Context())
+
+    async def ask() -> Completion:
+        model = open_model(replace(SETTINGS, choice="rotate"), said.append)
+        try:
+            await model.complete(request(task))
+            return await model.complete(request(task))
+        finally:
+            await model.aclose()
+
+    assert task.parse(asyncio.run(ask()).text).status is Status.OK
+    assert len(said) == 1 and "more than 9 options" in said[0]
+
+
+def test_the_context_grows_and_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library makes contexts of 256 tokens and multiples."""
+    long = request(Reply(Context()), "Count on:" + " one" * 230)
+    [plain] = asked(long, max_tokens=4)
+    assert plain.usage.input > 256
+    monkeypatch.setattr(engine, "FIRST_CONTEXT", 256)
+    # another limit than that of the model that is open, so this is loaded anew
+    assert asked(long, max_tokens=4, context_tokens=2048) == [plain]
+    with pytest.raises(ContextOverflow, match="256 tokens"):
+        asked(long, max_tokens=4, context_tokens=256)
+    # a reply that the context's end cuts off
+    almost = request(Reply(Context()), "Tell me a very long story:" + " one" * 190)
+    with pytest.raises(ContextOverflow, match="256 tokens"):
+        asked(almost, max_tokens=500, context_tokens=256)
+
+
+def test_a_model_in_two_tempers_is_loaded_once() -> None:
+    one, two = opened(temperature=0.0), opened(temperature=1.0)
+    assert one._engine is two._engine
+
+    async def close_one_and_ask_the_other() -> Completion:
+        await one.aclose()
+        try:
+            return await two.complete(request(Reply(Context())))
+        finally:
+            await two.aclose()
+
+    assert asyncio.run(close_one_and_ask_the_other()).text
+
+
+def test_a_call_that_is_given_up_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, pieces = threading.Event(), []
+    add = engine.ChatReply.add
+
+    def noted(self: engine.ChatReply, piece: dict[str, Any]) -> None:
+        pieces.append(piece)
+        add(self, piece)
+        begun.set()
+
+    monkeypatch.setattr(engine.ChatReply, "add", noted)
+
+    async def give_up() -> Completion:
+        model = opened(max_tokens=5000)
+        try:
+            call = asyncio.create_task(model.complete(request(Reply(Context()), "Tell a long story.")))
+            await asyncio.to_thread(begun.wait)
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await call
+            # what is asked next does not wait for the rest of it
+            return await model.complete(request(JSON_TASKS[0]))
+        finally:
+            await model.aclose()
+
+    assert asyncio.run(give_up()).text
+    assert len(pieces) < 200
+
+
+def test_what_the_library_cannot_take_is_refused() -> None:
+    class Odd(ChooseOption):
+        def reply_schema(self) -> dict[str, Any]:
+            return {"type": "banana"}
+
+    with pytest.raises(RequestRefused, match="cannot be asked this: .*banana"):
+        asked(request(Odd("", OPTIONS, Context())))
