@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -141,18 +141,57 @@ def test_ten_options_are_answered_by_generation() -> None:
 
 def test_the_context_grows_and_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """The library makes contexts of 256 tokens and multiples."""
-    long = request(Reply(Context()), "Count on:" + " one" * 230)
-    [plain] = asked(long, max_tokens=4)
-    assert plain.usage.input > 256
+    long = request(Reply(Context()), "Here are numbers:" + " one" * 230 + ". Now tell me a story.")
     monkeypatch.setattr(engine, "FIRST_CONTEXT", 256)
-    # another limit than that of the model that is open, so this is loaded anew
-    assert asked(long, max_tokens=4, context_tokens=2048) == [plain]
+    # other limits than that of the model that is open, so it is loaded anew
+    [reply] = asked(long, max_tokens=4, context_tokens=2048)
+    assert reply.usage.input > 256 and reply.usage.output == 4
     with pytest.raises(ContextOverflow, match="256 tokens"):
         asked(long, max_tokens=4, context_tokens=256)
-    # a reply that the context's end cuts off
-    almost = request(Reply(Context()), "Tell me a very long story:" + " one" * 190)
+
+
+class CutOff:
+    """A server whose replies want 300 tokens, of which the first 100 are the request's."""
+
+    def __init__(self, context: int) -> None:
+        self.room = context - 100
+
+    def handle_chat_completions(self, body: dict[str, Any], receive: Callable[[dict[str, Any]], bool]) -> None:
+        count = min(200, self.room, body.get("max_tokens", 200))
+        receive({"choices": [{"delta": {"content": "so " * count}}]})
+        receive({"choices": [{"delta": {}, "finish_reason": "stop" if count == 200 else "length"}]})
+        receive({"choices": [], "usage": {"prompt_tokens": 100, "completion_tokens": count}})
+
+
+@pytest.mark.parametrize(
+    ("longest", "most", "said"), [(512, 250, 200), (512, 150, 150), (256, 150, 150), (512, None, 200)]
+)
+def test_a_reply_that_the_context_cuts_off_is_asked_for_in_a_longer_one(
+    longest: int, most: int | None, said: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = standing_in(monkeypatch)
+    [reply] = asked(request(Reply(Context())), max_tokens=most, context_tokens=longest)
+    assert reply.text.split() == ["so"] * said and reply.usage.output == said
+    assert loaded == ([256] if said <= 156 else [256, 512])
+
+
+def test_a_reply_that_no_context_is_long_enough_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    standing_in(monkeypatch)
     with pytest.raises(ContextOverflow, match="256 tokens"):
-        asked(almost, max_tokens=500, context_tokens=256)
+        asked(request(Reply(Context())), max_tokens=250, context_tokens=256)
+
+
+def standing_in(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """No model is loaded, but `CutOff`; the contexts that were wanted."""
+    loaded: list[int] = []
+
+    def load(self: engine.Engine, context: int) -> None:
+        loaded.append(context)
+        self._server, self._context = CutOff(context), context
+
+    monkeypatch.setattr(engine, "FIRST_CONTEXT", 256)
+    monkeypatch.setattr(engine.Engine, "_load", load)
+    return loaded
 
 
 def test_a_model_in_two_tempers_is_loaded_once() -> None:
@@ -202,5 +241,5 @@ def test_what_the_library_cannot_take_is_refused() -> None:
         def reply_schema(self) -> dict[str, Any]:
             return {"type": "banana"}
 
-    with pytest.raises(RequestRefused, match="cannot be asked this: .*banana"):
+    with pytest.raises(RequestRefused, match=r"cannot be asked this: .*banana"):
         asked(request(Odd("", OPTIONS, Context())))
