@@ -20,13 +20,12 @@ from amemgym.tasks import (
     ChooseOption,
     Context,
     ProbeStates,
-    RecoverVariant,
+    Prompts,
     Reply,
     RevealedStates,
     Status,
     Task,
 )
-from tests.llm.helpers import PROMPTS
 from tests.support.gguf import MODEL, needs_model
 
 pytestmark = needs_model
@@ -70,13 +69,17 @@ def asked(*requests: Request, **settings: Any) -> list[Completion]:
 
 def request(task: Task[Any], text: str = "Which one?") -> Request:
     """A request whose messages are short, as reading is what takes time here."""
-    return Request(task, (Message("user", text),), None, PROMPTS)
+    return Request(task, (Message("user", text),), None, Terse())
+
+
+class Terse(Prompts):
+    def fill(self, template: str, **fields: object) -> str:
+        return f"{fields.get('known', '')}\n{fields.get('options', '')}"
 
 
 JSON_TASKS: list[Task[Any]] = [
     ChooseOption("", OPTIONS, Context()),
     ProbeStates(VALUES, Context()),
-    RecoverVariant("", "", VALUES),
     RevealedStates("", VALUES),
 ]
 
@@ -111,7 +114,7 @@ def test_a_choice_by_scores_follows_its_option(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(engine.Engine, "chat", noted)
     turned = replace(KNOWING, options=OPTIONS[1:] + OPTIONS[:1])
     tasks = (KNOWING, turned)
-    replies = asked(*(Request(t, t.messages(PROMPTS), None, PROMPTS) for t in tasks), choice="rotate")
+    replies = asked(*(request(task) for task in tasks), choice="rotate")
     numbers = [task.parse(reply.text).value for task, reply in zip(tasks, replies, strict=True)]
     assert all(task.parse(reply.text).status is Status.OK for task, reply in zip(tasks, replies, strict=True))
     assert KNOWING.options[numbers[0] - 1] == turned.options[numbers[1] - 1]
@@ -130,7 +133,6 @@ def test_ten_options_are_answered_by_generation() -> None:
     async def ask() -> Completion:
         model = open_model(replace(SETTINGS, choice="rotate"), said.append)
         try:
-            await model.complete(request(task))
             return await model.complete(request(task))
         finally:
             await model.aclose()
@@ -139,55 +141,66 @@ def test_ten_options_are_answered_by_generation() -> None:
     assert len(said) == 1 and "more than 9 options" in said[0]
 
 
-def test_the_context_grows_and_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_longer_than_the_context_does_not_fit() -> None:
     """The library makes contexts of 256 tokens and multiples."""
-    long = request(Reply(Context()), "Here are numbers:" + " one" * 230 + ". Now tell me a story.")
-    monkeypatch.setattr(engine, "FIRST_CONTEXT", 256)
-    # other limits than that of the model that is open, so it is loaded anew
-    [reply] = asked(long, max_tokens=4, context_tokens=2048)
-    assert reply.usage.input > 256 and reply.usage.output == 4
     with pytest.raises(ContextOverflow, match="256 tokens"):
-        asked(long, max_tokens=4, context_tokens=256)
+        asked(request(Reply(Context()), "I like it. " * 62 + "What do you like?"), context_tokens=256)
 
 
 class CutOff:
-    """A server whose replies want 300 tokens, of which the first 100 are the request's."""
+    """A server whose replies are of 200 tokens, after `size` tokens of the request, if there is room for them."""
 
-    def __init__(self, context: int) -> None:
-        self.room = context - 100
+    def __init__(self, context: int, size: int) -> None:
+        self.size, self.room = size, context - size
 
     def handle_chat_completions(self, body: dict[str, Any], receive: Callable[[dict[str, Any]], bool]) -> None:
+        if self.room <= 0:
+            receive({"error": {"type": "exceed_context_size_error", "n_prompt_tokens": self.size}})
+            return
         count = min(200, self.room, body.get("max_tokens", 200))
         receive({"choices": [{"delta": {"content": "so " * count}}]})
         receive({"choices": [{"delta": {}, "finish_reason": "stop" if count == 200 else "length"}]})
-        receive({"choices": [], "usage": {"prompt_tokens": 100, "completion_tokens": count}})
+        receive({"choices": [], "usage": {"prompt_tokens": self.size, "completion_tokens": count}})
 
 
 @pytest.mark.parametrize(
-    ("longest", "most", "said"), [(512, 250, 200), (512, 150, 150), (256, 150, 150), (512, None, 200)]
+    ("size", "longest", "most", "said", "contexts"),
+    [
+        (100, 512, 250, 200, [256, 512]),
+        (100, 512, None, 200, [256, 512]),
+        (100, 512, 150, 150, [256]),
+        (100, 256, 150, 150, [256]),
+        (600, 4096, 150, 150, [256, 601, 1202]),
+    ],
 )
-def test_a_reply_that_the_context_cuts_off_is_asked_for_in_a_longer_one(
-    longest: int, most: int | None, said: int, monkeypatch: pytest.MonkeyPatch
+def test_the_context_grows_until_request_and_reply_fit(
+    size: int, longest: int, most: int | None, said: int, contexts: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    loaded = standing_in(monkeypatch)
+    loaded = standing_in(monkeypatch, size)
     [reply] = asked(request(Reply(Context())), max_tokens=most, context_tokens=longest)
     assert reply.text.split() == ["so"] * said and reply.usage.output == said
-    assert loaded == ([256] if said <= 156 else [256, 512])
+    assert loaded == contexts
 
 
-def test_a_reply_that_no_context_is_long_enough_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    standing_in(monkeypatch)
-    with pytest.raises(ContextOverflow, match="256 tokens"):
-        asked(request(Reply(Context())), max_tokens=250, context_tokens=256)
+@pytest.mark.parametrize(
+    ("size", "longest", "contexts"), [(100, 256, [256]), (400, 512, [256, 512]), (513, 512, [256])]
+)
+def test_a_reply_that_no_context_is_long_enough_for(
+    size: int, longest: int, contexts: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = standing_in(monkeypatch, size)
+    with pytest.raises(ContextOverflow, match=f"{longest} tokens"):
+        asked(request(Reply(Context())), max_tokens=250, context_tokens=longest)
+    assert loaded == contexts
 
 
-def standing_in(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def standing_in(monkeypatch: pytest.MonkeyPatch, size: int) -> list[int]:
     """No model is loaded, but `CutOff`; the contexts that were wanted."""
     loaded: list[int] = []
 
     def load(self: engine.Engine, context: int) -> None:
         loaded.append(context)
-        self._server, self._context = CutOff(context), context
+        self._server, self._context = CutOff(context, size), context
 
     monkeypatch.setattr(engine, "FIRST_CONTEXT", 256)
     monkeypatch.setattr(engine.Engine, "_load", load)
@@ -195,13 +208,13 @@ def standing_in(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def test_a_model_in_two_tempers_is_loaded_once() -> None:
-    one, two = opened(temperature=0.0), opened(temperature=1.0)
+    one, two = opened(temperature=0.0), opened(temperature=1.0, max_tokens=4)
     assert one._engine is two._engine
 
     async def close_one_and_ask_the_other() -> Completion:
         await one.aclose()
         try:
-            return await two.complete(request(Reply(Context())))
+            return await two.complete(request(Reply(Context()), "Name a fruit."))
         finally:
             await two.aclose()
 

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from amemgym.errors import UsageError
+from amemgym.evaluate.upperbound import bound_names
 from amemgym.llm import (
     ModelSettings,
     Request,
@@ -44,6 +45,8 @@ def test_the_same_file_elsewhere_is_the_same_model(tmp_path: Path, monkeypatch: 
         assert located(f"local:{name}") == f"local:{there}"
         assert model_title(f"local:{name}") == described["model"] == f"local:{MODEL.name}"
     assert str(MODEL.parent) not in str(described)
+    [(bound, _)] = bound_names([], local(there)).values()
+    assert bound == f"local:{MODEL.name}"
     assert described["choice"] == "generate" and len(described["sha256"]) == 64
 
 
