@@ -95,11 +95,21 @@ def test_json_can_always_be_read(task: Task[Any]) -> None:
 
 
 def test_a_reply_depends_on_its_request_alone() -> None:
-    first, other = request(Reply(Context()), "Name a fruit."), request(Reply(Context()), "Name a fruit of the north.")
-    one, two, three = asked(first, other, first, temperature=1.0, max_tokens=8)
-    assert one == three
-    assert two.text != one.text
-    assert (one.usage.output, one.finish) == (8, "length")
+    """To the last bit of a probability, whatever was asked before; and sampling is by a seed."""
+    first, other = (Message("user", "Name a fruit."),), (Message("user", "Name a fruit of the north."),)
+
+    async def ask() -> list[engine.ChatReply]:
+        model = opened(temperature=1.0)
+        bodies = [
+            model._body(which, max_tokens=6, logprobs=True, top_logprobs=5) for which in (first, other, first, first)
+        ]
+        try:
+            return [(await model._engine.chat(body))[0] for body in bodies]
+        finally:
+            await model.aclose()
+
+    one, two, three, four = asyncio.run(ask())
+    assert one.likeliest and one == three == four != two
 
 
 def test_a_choice_by_scores_follows_its_option(monkeypatch: pytest.MonkeyPatch) -> None:
