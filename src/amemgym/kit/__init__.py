@@ -1,7 +1,7 @@
 """The test kit for memories: rules that a memory has to keep for its scores to mean something, each tried on it.
 
-A rule works on fresh memories, made as a run makes them, with the offline model and simulated times in the past. It ends
-in a verdict: passed, failed (what was seen, and where), or not applicable (why). pytest loads a part of this room
+A rule works on fresh memories, made as a run makes them, with the offline model and simulated times in the past. Each
+ends in a verdict: passed, failed (what was seen, and where), or not applicable (why). pytest loads a part of this room
 whenever it starts, so nothing is imported before it is used.
 """
 

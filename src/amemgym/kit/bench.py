@@ -10,8 +10,8 @@ import asyncio
 import inspect
 import uuid
 from collections.abc import Awaitable, Sequence
-from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass, field, replace
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 from types import TracebackType
@@ -25,6 +25,7 @@ from amemgym.kit.verdicts import DoesNotFit
 from amemgym.llm import (
     Completion,
     Door,
+    Gateway,
     Journal,
     Line,
     Model,
@@ -88,7 +89,7 @@ class HeardModel:
             self._hearing.failures += 1
             raise EndpointUnavailable("the kit lets the model fail here")
         completion = await self._inner.complete(request)
-        return completion if self._hearing.reply is None else replace(completion, text=self._hearing.reply)
+        return completion if self._hearing.reply is None else Completion(self._hearing.reply, completion.usage)
 
     async def aclose(self) -> None:
         await self._inner.aclose()
@@ -159,10 +160,12 @@ class Subject:
         """A method of the memory, called with nothing between: the place as it is, the result as it is."""
         method = getattr(self.memory, what)
         endpoint = self.memory.tools.endpoint
-        async with AsyncExitStack() as stack:
-            if endpoint is not None:
-                stack.enter_context(endpoint.in_use())
-            result = await run_sync(lambda: method(*arguments)) if self.memory.blocking else method(*arguments)
+        waits = self.memory.blocking or self.memory.needs_endpoint
+        with endpoint.in_use() if endpoint is not None else nullcontext():
+            if waits and not inspect.iscoroutinefunction(method):
+                result = await run_sync(lambda: method(*arguments))
+            else:
+                result = method(*arguments)
             return await result if isinstance(result, Awaitable) or inspect.isawaitable(result) else result
 
 
@@ -183,6 +186,7 @@ class Bench:
         self._subjects: list[Subject] = []
         self.token = token or f"kit-{uuid.uuid4().hex[:8]}"
         self._numbers = 0
+        self._gateway = Gateway()
 
     @property
     def is_view(self) -> bool:
@@ -204,7 +208,9 @@ class Bench:
         self._numbers += 1
         line = Line(Journal(None), prompts_for("en"))
         door = Door(HeardModel(hearing, _offline()), asyncio.Semaphore(4), attempts=1)
-        return Tools(line.model(door, "memory"), HeardEmbedder(hearing), (), f"{self.token}-{name or self._numbers}")
+        embeds = HeardEmbedder(hearing)
+        lender = self._gateway.for_episode(line, door, embeds) if self.cls.needs_endpoint else None
+        return Tools(line.model(door, "memory"), embeds, name=f"{self.token}-{name or self._numbers}", lender=lender)
 
     def make(self, name: str = "") -> Subject:
         """A new, empty memory; with the name of an earlier one, one that comes after it."""
@@ -224,6 +230,8 @@ class Bench:
         return subject
 
     async def __aenter__(self) -> Self:
+        if self.cls.needs_endpoint:
+            await self._gateway.start()
         return self
 
     async def __aexit__(
@@ -232,6 +240,7 @@ class Bench:
         for subject in self._subjects:
             with suppress(AMemGymError):  # a rule of its own looks at close
                 await subject.close()
+        await self._gateway.aclose()
 
 
 def other_model(role: str) -> Model:
