@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import Iterable, Sequence
 
 from amemgym.kit.bench import Bench, Subject
+from amemgym.kit.copies import first_change
 from amemgym.kit.rule import rule
-from amemgym.kit.talk import LATER, PEOPLE, Fact, facts_of, found_in, mentions, quoted
+from amemgym.kit.talk import LATER, PEOPLE, Fact, facts_of, mentions, quoted
 from amemgym.kit.verdicts import RuleBroken
 from amemgym.kit.walk import texts_in
 from amemgym.memory import Item
@@ -39,27 +40,24 @@ async def parallel_apart(bench: Bench) -> None:
     for facts in people:
         subject = bench.make()
         await _tell(subject, facts)
-        alone.append(await _known(subject, facts))
+        alone.append(await subject.read_all(facts, LATER))
         await subject.close()
     together = [bench.make() for _ in people]
     await side_by_side(_tell(subject, facts) for subject, facts in zip(together, people, strict=True))
-    pairs = reversed(list(zip(together, people, strict=True)))  # so that another thread may read than wrote
-    known = list(reversed(await side_by_side(_known(subject, facts) for subject, facts in pairs)))
+    # in another order, so that one that works in threads is read in another than it was written in
+    pairs = list(zip(together, people, strict=True))[::-1]
+    read = (await side_by_side(subject.read_all(facts, LATER) for subject, facts in pairs))[::-1]
     for person, subject in enumerate(together):
         others = [fact for number, facts in enumerate(people) if number != person for fact in facts]
-        await _expect_apart(subject, people[person], others, f"one of {PEOPLE} memories written side by side", bench)
-        if lost := alone[person] - known[person]:
-            raise RuleBroken(f"written side by side with others, a memory lost {', '.join(sorted(lost))}")
+        await _expect_apart(subject, people[person], others, f"one of {PEOPLE} memories used side by side", bench)
+        if (found := first_change(alone[person], read[person])) is not None:
+            raise RuleBroken(f"used side by side with others, a memory reads other items than alone: {found}")
 
 
 async def _tell(subject: Subject, facts: Sequence[Fact]) -> None:
     for fact in facts:
         await subject.tell(fact)
         await asyncio.sleep(0)
-
-
-async def _known(subject: Subject, facts: Sequence[Fact]) -> set[str]:
-    return found_in([item for items in await subject.read_all(facts, LATER) for item in items], facts)
 
 
 async def _expect_apart(

@@ -193,9 +193,14 @@ class Bench:
         """Whether its snapshot is a window on what it holds, and no copy."""
         return bool(getattr(self.cls, "snapshot_is_view", False))
 
+    @property
+    def keeps_nothing(self) -> bool:
+        """Whether it is the memory that is there to keep nothing."""
+        return self.cls is find_memory("none")
+
     def needs_keeping(self) -> None:
         """Raises DoesNotFit for the memory that is there to keep nothing."""
-        if self.cls is find_memory("none"):
+        if self.keeps_nothing:
             raise DoesNotFit("it keeps nothing, by design")
 
     def needs_copies(self) -> None:

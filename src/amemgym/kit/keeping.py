@@ -81,6 +81,8 @@ async def empty_memory(bench: Bench) -> None:
     await subject.write([], fact.time)
     await subject.write([Message(m.role, m.content) for m in fact.messages()], fact.time)
     items = await subject.read(fact.asked, LATER)
+    if not bench.keeps_nothing:
+        _expect(items, fact, "read after it was written without a time")
     if (wrong := next((item for item in items if item.time not in (None, fact.time)), None)) is not None:
         raise RuleBroken(
             f"a message without a time, written at {fact.time}, is read as of {wrong.time}: a time nobody told"
