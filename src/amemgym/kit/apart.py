@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from amemgym.kit.bench import Bench, Subject
 from amemgym.kit.copies import first_change
 from amemgym.kit.rule import rule
-from amemgym.kit.talk import LATER, PEOPLE, Fact, facts_of, mentions, quoted
+from amemgym.kit.talk import LATER, PEOPLE, Fact, facts_of, mention, quoted
 from amemgym.kit.verdicts import RuleBroken
 from amemgym.kit.walk import texts_in
 from amemgym.memory import Item
@@ -74,8 +74,8 @@ async def _expect_apart(
     ]
     if not bench.is_view:
         places.append(("copied by snapshot", texts_in(await subject.snapshot())))
+    keys = [fact.key for fact in others]
     for what, texts in places:
-        for text in texts:
-            for fact in others:
-                if mentions(text, fact.key):
-                    raise RuleBroken(f"{fact.key}, told to another memory, is {what} in {whose}: {quoted(text)}")
+        for text in dict.fromkeys(texts):
+            if (key := mention(text, keys)) is not None:
+                raise RuleBroken(f"{key}, told to another memory, is {what} in {whose}: {quoted(text)}")

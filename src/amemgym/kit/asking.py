@@ -50,7 +50,7 @@ async def exam_changes_nothing(bench: Bench) -> None:
 
     agent = ConversationalAgent(HABITS, make, bench.tools(hearing), other_model("assistant"))
     subject = made[0]
-    async for sitting in play(agent):
+    async for sitting in play(agent, periods=1):
         queries = [asked.question.query for asked in sitting.asked]
         before = [await subject.read(query, sitting.now) for query in queries]
         held = await subject.held()

@@ -51,6 +51,7 @@ from amemgym.memory import (
 from amemgym.messages import Message
 from amemgym.tasks import prompts_for
 
+Kept = dict[str, object]
 #: items asked for where all that was told should come back: the default of an agent
 ENOUGH = 30
 
@@ -176,15 +177,19 @@ class Bench:
         cls: the memory's class.
         name: how it is found: a registered name, `file.py:Class` or `module:Class`, or the class's own name.
         seconds: how long the rule may take.
+        kept: what the rules of one check need do only once.
         token: what its memories' names begin with, so that what a server keeps for one check is not another's.
     """
 
-    def __init__(self, cls: type[Memory], name: str, seconds: float = 60.0, token: str = "") -> None:
+    def __init__(
+        self, cls: type[Memory], name: str, seconds: float = 60.0, token: str = "", kept: Kept | None = None
+    ) -> None:
         self.cls = cls
         self.name = name
         self.seconds = seconds
         self._subjects: list[Subject] = []
         self.token = token or f"kit-{uuid.uuid4().hex[:8]}"
+        self.kept = {} if kept is None else kept
         self._numbers = 0
         self._gateway = Gateway()
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import platform
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from amemgym.errors import AMemGymError, UnknownName, UsageError, raised
-from amemgym.kit.bench import Bench
+from amemgym.kit.bench import Bench, Kept
 from amemgym.kit.rule import Rule
 from amemgym.kit.rules import RULES
 from amemgym.kit.verdicts import DoesNotFit, KitReport, Outcome, RuleBroken, Verdict
@@ -40,13 +40,13 @@ def check_memory(
     except UsageError as error:
         raise UsageError(f"memory '{name}' cannot be used here: {error}") from error
     verdicts: list[Verdict] = []
-    hung = ""
+    hung, kept = "", Kept()
     for rule in chosen:
         if hung:
             reason = f"not tried, as {hung} has not ended and still runs"
             verdicts.append(Verdict(rule.id, rule.meaning, Outcome.NOT_APPLICABLE, reason))
             continue
-        verdict = _try(rule, cls, name, seconds)
+        verdict = _try(rule, lambda: Bench(cls, name, seconds, kept=kept), seconds)
         hung = rule.id if verdict is None else ""
         late = f"it has not come to an end within {seconds:g} s (its thread cannot be ended, and is left behind)"
         verdicts.append(verdict or Verdict(rule.id, rule.meaning, Outcome.FAILED, late))
@@ -85,14 +85,14 @@ class _Ending:
     verdict: Verdict | None = None
 
 
-def _try(rule: Rule, cls: type[Memory], name: str, seconds: float) -> Verdict | None:
+def _try(rule: Rule, new_bench: Callable[[], Bench], seconds: float) -> Verdict | None:
     """The verdict, or None where there is none in time."""
     ending = _Ending()
 
     def work() -> None:
         outcome, sentence = Outcome.PASSED, ""
         try:
-            asyncio.run(_trial(rule, cls, name, seconds))
+            asyncio.run(_trial(rule, new_bench))
         except DoesNotFit as reason:
             outcome, sentence = Outcome.NOT_APPLICABLE, str(reason)
         except (RuleBroken, AMemGymError) as error:
@@ -108,6 +108,6 @@ def _try(rule: Rule, cls: type[Memory], name: str, seconds: float) -> Verdict | 
     return ending.verdict
 
 
-async def _trial(rule: Rule, cls: type[Memory], name: str, seconds: float) -> None:
-    async with Bench(cls, name, seconds) as bench:
+async def _trial(rule: Rule, new_bench: Callable[[], Bench]) -> None:
+    async with new_bench() as bench:
         await rule.trial(bench)

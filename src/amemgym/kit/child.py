@@ -7,6 +7,7 @@ import base64
 import json
 import pickle
 import sys
+from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -17,26 +18,35 @@ from amemgym.memory import Memory, find_memory, import_memory
 
 
 def main(job: dict[str, Any]) -> dict[str, Any]:
-    """Do the job: what the memory told, or a `failure`, or why the class is `missing` here."""
+    """Do the job: what a memory `told` and one restored `read` (or what went wrong instead, as text), or why the class
+    is `missing` here."""
     try:
         cls = import_memory(job["reference"]) if ":" in job["reference"] else find_memory(job["reference"])
     except AMemGymError as error:
         return {"missing": f"a new process cannot import it: {error}"}
     if job["main"]:
         sys.modules["__main__"] = sys.modules[cls.__module__]  # where its pickles expect its classes
+    answer: dict[str, Any] = {"told": _outcome(_tell(cls, job))}
+    return answer if job["snapshot"] is None else answer | {"read": _outcome(_restore(cls, job))}
+
+
+def _outcome(work: Coroutine[Any, Any, Told]) -> dict[str, Any] | str:
     try:
-        return asyncio.run(_tell(cls, job)).as_json()
+        return asyncio.run(work).as_json()
     except AMemGymError as error:
-        return {"failure": str(error)}
+        return str(error)
     except Exception as error:
-        return {"failure": raised(error)}
+        return raised(error)
 
 
 async def _tell(cls: type[Memory], job: dict[str, Any]) -> Told:
     async with Bench(cls, job["name"], token=job["token"]) as bench:
-        subject = bench.make("again")
-        if job["snapshot"] is None:
-            return await tell_and_read(subject)
+        return await tell_and_read(bench.make("again"))
+
+
+async def _restore(cls: type[Memory], job: dict[str, Any]) -> Told:
+    async with Bench(cls, job["name"], token=job["token"]) as bench:
+        subject = bench.make("restored")
         await subject.restore(pickle.loads(base64.b64decode(job["snapshot"])))  # noqa: S301 - made by the parent
         return await read_out(subject)
 

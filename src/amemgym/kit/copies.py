@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Sequence
 
 from amemgym.kit.bench import Bench
-from amemgym.kit.process import in_new_process
+from amemgym.kit.process import elsewhere
 from amemgym.kit.rule import rule
 from amemgym.kit.talk import LATER, facts_of, found_in, quoted
 from amemgym.kit.verdicts import RuleBroken
@@ -63,16 +62,12 @@ async def snapshot_detached(bench: Bench) -> None:
 @rule("snapshot-new-process", "a snapshot can be pickled, and reads the same when restored in a new process")
 async def snapshot_new_process(bench: Bench) -> None:
     bench.needs_copies()
-    subject, facts = bench.make(), facts_of(0)
-    for fact in facts:
-        await subject.tell(fact)
-    reads = await subject.read_all(facts, LATER)
-    try:
-        pickled = pickle.dumps(await subject.snapshot())
-    except (pickle.PicklingError, TypeError, AttributeError, ValueError, RecursionError) as error:
-        raise RuleBroken(f"its snapshot cannot be pickled: {type(error).__name__}: {error}") from error
-    told = await in_new_process(bench, pickled)
-    _same(reads, told.reads, "when its pickled snapshot is restored in a new process")
+    done = await elsewhere(bench)
+    if isinstance(done.read_there, str):
+        raise RuleBroken(done.read_there)
+    _same(done.read_here.reads, done.read_there.reads, "when its pickled snapshot is restored in a new process")
+    if done.read_here.held != done.read_there.held:
+        raise RuleBroken("other items are exported when its pickled snapshot is restored in a new process")
 
 
 def _same(before: Reading, after: Reading, where: str) -> None:

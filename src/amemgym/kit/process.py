@@ -9,11 +9,12 @@ from __future__ import annotations
 import base64
 import json
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -60,12 +61,38 @@ async def tell_and_read(subject: Subject) -> Told:
     return Told([*reads, *out.reads], out.held, out.asked)
 
 
-async def in_new_process(bench: Bench, pickled: bytes | None) -> Told:
-    """`read_out` of a memory restored there from a pickled snapshot, or `tell_and_read` of a new one where there is
-    none. Raises RuleBroken where that fails, DoesNotFit where the class cannot be had there."""
+@dataclass(frozen=True)
+class Elsewhere:
+    """The same done here and in a new process: a memory's `read_out`, there after it was restored from its pickled
+    snapshot, and `tell_and_read` of a memory of the same name. Text is what went wrong instead."""
+
+    read_here: Told
+    read_there: Told | str
+    told_here: Told
+    told_there: Told | str
+
+
+async def elsewhere(bench: Bench) -> Elsewhere:
+    """Do it, once for all rules of one check. Raises DoesNotFit where the class cannot be had in another process,
+    RuleBroken where that process has no answer."""
+    if bench.kept.get("elsewhere") is None:
+        bench.kept["elsewhere"] = await _do_elsewhere(bench)
+    done = bench.kept["elsewhere"]
+    assert isinstance(done, Elsewhere)
+    return done
+
+
+async def _do_elsewhere(bench: Bench) -> Elsewhere:
     reference = reference_to(bench.cls, bench.name)
     if reference is None:
         raise DoesNotFit(f"{bench.cls.__qualname__} is defined where no other process can import it from")
+    first = bench.make("again")
+    told_here = await tell_and_read(first)
+    await first.close()  # the one of the same name there comes after it
+    subject = bench.make()
+    await tell_and_read(subject)
+    read_here = replace(await read_out(subject), asked=[])
+    pickled, problem = await _pickled(bench, subject)
     job = {
         "reference": reference,
         "main": bench.cls.__module__ == "__main__",
@@ -78,7 +105,21 @@ async def in_new_process(bench: Bench, pickled: bytes | None) -> Told:
         raise DoesNotFit(str(answer["missing"]))
     if "failure" in answer:
         raise RuleBroken(f"in a new process: {answer['failure']}")
-    return Told.of_json(answer)
+    read_there = problem if pickled is None else _of_json(answer["read"])
+    return Elsewhere(read_here, read_there, told_here, _of_json(answer["told"]))
+
+
+async def _pickled(bench: Bench, subject: Subject) -> tuple[bytes | None, str]:
+    if bench.is_view:
+        return None, "its snapshot is a view"
+    try:
+        return pickle.dumps(await subject.snapshot()), ""
+    except (pickle.PicklingError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        return None, f"its snapshot cannot be pickled: {type(error).__name__}: {error}"
+
+
+def _of_json(told: dict[str, Any] | str) -> Told | str:
+    return told if isinstance(told, str) else Told.of_json(told)
 
 
 def reference_to(cls: type[Memory], name: str) -> str | None:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 from amemgym.memory import Item
 from amemgym.messages import Message, opening
@@ -68,15 +69,26 @@ NEW_HOME = Fact(
 )
 
 
+def mention(text: str, keys: Iterable[str]) -> str | None:
+    """The first of the names that stands in the text, as a word of its own, however it is written."""
+    found = _any_of(tuple(keys)).search(text)
+    return found[0] if found else None
+
+
 def mentions(text: str, key: str) -> bool:
-    """Whether the name stands in the text, as a word of its own, however it is written."""
-    return re.search(rf"(?<!\w){re.escape(key)}(?!\w)", text, re.IGNORECASE) is not None
+    """Whether that name stands in the text."""
+    return mention(text, [key]) is not None
 
 
 def found_in(items: Iterable[Item], facts: Sequence[Fact]) -> set[str]:
     """The keys of the facts that the items hold."""
-    texts = [item.text for item in items]
+    texts = {item.text for item in items}
     return {fact.key for fact in facts if any(mentions(text, fact.key) for text in texts)}
+
+
+@lru_cache
+def _any_of(keys: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, keys)) or '(?!)'})(?!\w)", re.IGNORECASE)
 
 
 def quoted(text: str, length: int = 80) -> str:
