@@ -1,4 +1,4 @@
-"""The gateway as a client sees it: completions, tools, streams and embeddings in OpenAI's form; no stranger is served."""
+"""The gateway as a client sees it: completions, tools, streams, embeddings in OpenAI's form; no stranger is served."""
 
 from __future__ import annotations
 

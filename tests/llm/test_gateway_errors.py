@@ -197,7 +197,7 @@ class AsyncCalls(Calls):
 
 
 def ask_once(endpoint: Endpoint) -> None:
-    with openai.OpenAI(base_url=endpoint.base_url, api_key=endpoint.api_key) as client:
+    with openai.OpenAI(base_url=endpoint.base_url, api_key=endpoint.api_key, timeout=20) as client:
         client.chat.completions.create(model=endpoint.model, **HELLO)
 
 

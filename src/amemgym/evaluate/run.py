@@ -11,8 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from amemgym import files
-from amemgym.agents import Agent, AgentSpec, ConversationalAgent
+from amemgym.agents import AgentSpec
 from amemgym.env import Episode, Rules
 from amemgym.errors import (
     AgentFailed,
@@ -22,22 +21,23 @@ from amemgym.errors import (
     RunDirectoryError,
     StorageError,
     UsageError,
-    raised,
 )
 from amemgym.evaluate.examine import Seat
+from amemgym.evaluate.failed import FailedEpisode, FailedEpisodes, boundary_of, said
 from amemgym.evaluate.offpolicy import Recorded
 from amemgym.evaluate.play import play, turns
+from amemgym.evaluate.players import Players, needs_endpoint
 from amemgym.evaluate.reference import play_reference
 from amemgym.evaluate.results import EpisodeResult, UpperBoundResult
 from amemgym.evaluate.rundir import RunDirectory
 from amemgym.evaluate.spec import RunSpec
 from amemgym.evaluate.upperbound import bound_names, measure, variants_of
 from amemgym.evaluate.watch import RunWatcher
-from amemgym.llm import Doors, Gateway, Lender, Line, ModelSettings, embedder
-from amemgym.memory import Tools
+from amemgym.llm import Doors, Gateway, Line, ModelSettings, reach
 from amemgym.scenario import Dataset, Scenario
+from amemgym.secrets import redact
 from amemgym.tasks import prompts_for
-from amemgym.together import first_failure
+from amemgym.together import first_failure, side_by_side, wait_for
 
 
 @dataclass
@@ -49,6 +49,22 @@ class RunOutcome:
     failures: list[str] = field(default_factory=list)
     # why the run stopped before its end
     stopped: Exception | None = None
+
+
+@dataclass(frozen=True)
+class _Job:
+    """Whose episode a job is, or whose upper bound (then `agent` is "")."""
+
+    agent: str
+    user: int
+    user_id: str
+    trial: int | None = None
+
+    @property
+    def name(self) -> str:
+        if not self.agent:
+            return f"upper bound, user {self.user}"
+        return f"agent '{self.agent}', user {self.user}" + ("" if self.trial is None else f", trial {self.trial}")
 
 
 class Run:
@@ -89,39 +105,44 @@ class Run:
         self._prompts = prompts_for(spec.language)
         self._bounds = list(bound_names(agents, model).values()) if spec.upper_bound else []
         self._doors = Doors(spec.concurrency, spec.attempts, watcher)
-        self._gateway = Gateway()
+        self._players = Players(spec, model, self._doors)
+        self._failed = FailedEpisodes(directory.path)
         self._outcome = RunOutcome()
 
     def check(self) -> None:
-        """Raises UsageError or UnknownName where a model that is needed cannot be called; writes nothing."""
+        """Raises UsageError or UnknownName where a model that is needed cannot be called, a ModelError where an
+        assistant does not answer at its address; writes nothing."""
         playing = [agent.model or self._model for agent in self._agents if not agent.is_reference]
         users = [self._user_model] if playing and not self._recorded else []
         for settings in (*playing, *users, *(model for _, model in self._bounds)):
             self._doors.to(settings)
-        if any(not agent.is_reference and agent.memory_type().needs_endpoint for agent in self._agents):
+        if any(needs_endpoint(agent) for agent in self._agents):
             Gateway.check()
+        boxes = [agent.model for agent in self._agents if agent.is_box and agent.model]
+        if boxes:
+            wait_for(lambda: side_by_side(reach(box) for box in boxes))
 
     async def play(self) -> RunOutcome:
         """Play everything that is not finished. What stopped it early, and what failed, is in the outcome."""
         self._announce()
-        self._fingerprint = str(self._directory.manifest()["fingerprint"])
+        self._players.run_name = str(self._directory.manifest()["fingerprint"])[:8]
         episodes = asyncio.Semaphore(self._spec.concurrency)
 
-        async def one(job: Callable[[], Awaitable[None]], name: str) -> None:
+        async def one(job: Callable[[], Awaitable[None]], of: _Job) -> None:
             async with episodes:
-                await self._guarded(job, name)
+                await self._guarded(job, of)
 
         try:
             async with asyncio.TaskGroup() as group:
-                for job, name in self._jobs():
-                    group.create_task(one(job, name))
+                for job, of in self._jobs():
+                    group.create_task(one(job, of))
         except BaseExceptionGroup as group_error:
             failure = first_failure(group_error)
             if not isinstance(failure, Exception):
                 raise failure from group_error
             self._outcome.stopped = failure
         finally:
-            await self._gateway.aclose()
+            await self._players.aclose()
             await self._doors.aclose()
         self._outcome.episodes.sort(key=lambda result: (self._place(result.agent), result.user, result.trial))
         self._outcome.upper_bounds.sort(key=lambda result: (result.model, result.user))
@@ -153,32 +174,33 @@ class Run:
             return sum(len(turns(s)) for period in self._recorded.of(scenario.id, 0) for s in period)
         return sum(len(p.sessions) * self._rules.rounds(i) for i, p in enumerate(scenario.periods))
 
-    def _jobs(self) -> list[tuple[Callable[[], Awaitable[None]], str]]:
+    def _jobs(self) -> list[tuple[Callable[[], Awaitable[None]], _Job]]:
         """Users first, so that finished users come early."""
-        jobs: list[tuple[Callable[[], Awaitable[None]], str]] = []
+        jobs: list[tuple[Callable[[], Awaitable[None]], _Job]] = []
         for user, scenario in enumerate(self._dataset):
             for bound, model in self._bounds:
-                jobs.append((self._upper_bound_job(model, bound, user, scenario), f"upper bound, user {user}"))
+                jobs.append((self._upper_bound_job(model, bound, user, scenario), _Job("", user, scenario.id)))
             for trial in range(self._spec.trials):
                 for agent in self._agents:
-                    name = f"agent '{agent.name}', user {user}" + (f", trial {trial}" if self._spec.trials > 1 else "")
-                    jobs.append((self._episode_job(agent, user, scenario, trial), name))
+                    of = _Job(agent.name, user, scenario.id, trial if self._spec.trials > 1 else None)
+                    jobs.append((self._episode_job(agent, user, scenario, trial), of))
         return jobs
 
-    async def _guarded(self, job: Callable[[], Awaitable[None]], name: str) -> None:
+    async def _guarded(self, job: Callable[[], Awaitable[None]], of: _Job) -> None:
         """Do a job; what ends it alone is noted, what would end every other one too is raised."""
         try:
             await job()
         except (FatalModelError, StorageError, UsageError, RunDirectoryError):
             raise
-        except AgentFailed as error:
-            self._outcome.failures.append(str(error))
-        except AMemGymError as error:
+        except Exception as error:  # also code from elsewhere: a memory's, a plug-in's
             if isinstance(error, EndpointUnavailable) and self._doors.is_outage():
                 raise
-            self._outcome.failures.append(f"{name}: {error}")
-        except Exception as error:  # code from elsewhere: a memory's, a plug-in's
-            self._outcome.failures.append(f"{name}: its code raised {raised(error)}")
+            told = said(error)
+            self._outcome.failures.append(told if isinstance(error, AgentFailed) else f"{of.name}: {told}")
+            if of.agent:
+                self._failed.write(
+                    FailedEpisode(of.agent, of.user, of.user_id, of.trial or 0, boundary_of(error), redact(told))
+                )
 
     def _episode_job(
         self, agent: AgentSpec, user: int, scenario: Scenario, trial: int
@@ -192,6 +214,7 @@ class Run:
             else:
                 result = await self._play(agent, user, scenario, trial)
                 self._directory.write_episode(result)
+            self._failed.forget(agent.name, scenario.id, trial)
             self._outcome.episodes.append(result.without_texts())
             self._watcher.finished(agent.name, scenario.id)
 
@@ -205,7 +228,7 @@ class Run:
             self._watcher.examined(len(result.exams))
             return result
         line = Line(self._directory.journal(agent.name, scenario.id, trial), self._prompts)
-        player = self._new_agent(agent, scenario, trial, line, await self._lender(agent, line))
+        player = await self._players.seat(agent, scenario, trial, line)
         try:
             # off-policy, nobody plays the user, so no other model has to be reached
             user_model = (agent.model or self._model) if self._recorded else self._user_model
@@ -226,22 +249,6 @@ class Run:
             with suppress(AMemGymError):  # what is finished is not lost by what cannot be let go of
                 await player.aclose()
             line.journal.close()
-
-    async def _lender(self, agent: AgentSpec, line: Line) -> Lender | None:
-        """Where an agent's memory calls a model by itself, who lends it addresses for that."""
-        if not agent.memory_type().needs_endpoint:
-            return None
-        await self._gateway.start()
-        door = self._doors.to(agent.model or self._model)
-        return self._gateway.for_episode(line, door, embedder(self._spec.embedder))
-
-    def _new_agent(self, agent: AgentSpec, scenario: Scenario, trial: int, line: Line, lender: Lender | None) -> Agent:
-        door = self._doors.to(agent.model or self._model)
-        # names alone, and only for the ablation that is defined by being told them
-        variables = tuple(scenario.state_schema) if agent.told_variables else ()
-        name = f"{self._fingerprint[:8]}-{files.slug(agent.name)}-{files.slug(scenario.id)}-t{trial}"
-        tools = Tools(line.model(door, "memory"), embedder(self._spec.embedder), variables, name, lender=lender)
-        return ConversationalAgent(agent.habits, agent.memory_type(), tools, line.model(door, "assistant"))
 
     def _upper_bound_job(
         self, model: ModelSettings, name: str, user: int, scenario: Scenario
