@@ -13,14 +13,14 @@ import os
 import re
 import threading
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar
+from unittest.mock import patch
 
 from amemgym.clean import clean
 from amemgym.errors import UsageError
@@ -206,8 +206,12 @@ def conversation_in(text: str) -> tuple[Message, ...]:
 
 @lru_cache(maxsize=1)
 def _package() -> Package:
-    # both are read while it is imported; it writes a random identity of the user into the folder
-    with TemporaryDirectory(prefix="amemgym-mem0-") as folder, _environment(MEM0_TELEMETRY="False", MEM0_DIR=folder):
+    # both are read while it is imported; it writes a random identity of the user into the folder. The environment is
+    # replaced, not written to: where another thread's C code is looking up a variable meanwhile, that would crash
+    with (
+        TemporaryDirectory(prefix="amemgym-mem0-") as folder,
+        patch.object(os, "environ", {**os.environ, "MEM0_TELEMETRY": "False", "MEM0_DIR": folder}),
+    ):
         from mem0.configs import base, prompts
         from mem0.configs.llms.openai import OpenAIConfig
         from mem0.embeddings import configs as embeddings
@@ -270,20 +274,6 @@ def _at(time: Callable[[], datetime | None], method: Callable[..., Any]) -> Call
     return method_at
 
 
-@contextmanager
-def _environment(**variables: str) -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-
-
 def _client(api_key: str, base_url: str) -> OpenAI:
     from openai import OpenAI
 
@@ -297,4 +287,3 @@ def _http() -> Any:
     from openai import DefaultHttpxClient
 
     return DefaultHttpxClient(trust_env=False)
-
