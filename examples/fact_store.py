@@ -37,10 +37,11 @@ class FactStore(Memory):
         self.restore([*self.snapshot(), *rows])
 
     def read(self, query, now, k):
-        words = " OR ".join(f'"{word}"' for word in "".join(c if c.isalnum() else " " for c in query).split())
+        words = dict.fromkeys("".join(c if c.isalnum() else " " for c in query).split())  # each once
         if not words:
             return []
-        found = self.db.execute("SELECT text, time FROM facts WHERE facts MATCH ? ORDER BY rank LIMIT ?", (words, k))
+        query = " OR ".join(f'"{word}"' for word in words)
+        found = self.db.execute("SELECT text, time FROM facts WHERE facts MATCH ? ORDER BY rank LIMIT ?", (query, k))
         return [Item(text, datetime.fromisoformat(time)) for text, time in found]
 
     def snapshot(self):
