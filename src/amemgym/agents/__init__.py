@@ -1,5 +1,6 @@
-"""Agents: the protocol, the one conversational agent, the reference agents, and how they are named."""
+"""Agents: the protocol, the one conversational agent, the black box, the reference agents, and how they are named."""
 
+from amemgym.agents.box import BoxAgent
 from amemgym.agents.conversational import NO_REPLY, ConversationalAgent, Habits
 from amemgym.agents.protocol import Agent, Examinee, ExamQuestion, ExamReply, ProbeQuestion, ProbeReply
 from amemgym.agents.reference import Cell, Reference, is_reference, reference_agent, reference_names
@@ -10,6 +11,7 @@ __all__ = [
     "NO_REPLY",
     "Agent",
     "AgentSpec",
+    "BoxAgent",
     "Cell",
     "ConversationalAgent",
     "ExamQuestion",
