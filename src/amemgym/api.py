@@ -259,7 +259,7 @@ def _agents(spec: RunSpec, watcher: RunWatcher, classes: dict[str, type[Memory]]
         # names are keys of what is written, and part of file names
         raise UsageError("an agent's name holds an API key, and would be written to the run's files; rename the agent")
     for agent in agents:
-        if not (agent.is_reference or agent.is_box):
+        if agent.memory:
             _check_memory(agent)
     _check_key(agents)
     twice = sorted({name for name in names if names.count(name) > 1})

@@ -65,6 +65,11 @@ class AgentSpec:
         """Whether it is an assistant behind an address, which is then its model's."""
         return self.model is not None and self.model.model.partition(":")[0] in BOXES
 
+    @property
+    def needs_endpoint(self) -> bool:
+        """Whether it has a memory that calls a model by itself. Raises as `memory_type`."""
+        return bool(self.memory) and self.memory_type().needs_endpoint
+
     def memory_type(self) -> type[Memory]:
         """The memory class. Raises UnknownName or UsageError."""
         if self.memory_class is not None:

@@ -5,6 +5,7 @@ from amemgym.llm.door import TICKS, Answer, Door, Line, Model, RoleCount, Watche
 from amemgym.llm.doors import Doors
 from amemgym.llm.embed import Embedder, embedder, embedder_identity
 from amemgym.llm.endpoint import Endpoint, FindStandIn, Lender
+from amemgym.llm.gateway import Gateway
 from amemgym.llm.journal import Journal
 from amemgym.llm.models import (
     AGENT_KEY,
@@ -39,6 +40,7 @@ __all__ = [
     "Embedder",
     "Endpoint",
     "FindStandIn",
+    "Gateway",
     "Journal",
     "LLMConfig",
     "Lender",
