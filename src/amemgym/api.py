@@ -31,7 +31,15 @@ from amemgym.evaluate import (
     recorded_data,
 )
 from amemgym.generate import load_dataset
-from amemgym.llm import AGENT_KEY, ModelSettings, check_model_name, embedder_identity, know_keys
+from amemgym.llm import (
+    AGENT_KEY,
+    ModelSettings,
+    asks_endpoint,
+    check_choice,
+    check_model_name,
+    embedder_identity,
+    know_keys,
+)
 from amemgym.memory import Memory
 from amemgym.scenario import Dataset
 from amemgym.scores import OWN_ROLES, summarise
@@ -129,7 +137,10 @@ def run_spec(
     embedder_identity(spec.embedder)
     rules = find_rules(spec.protocol, spec.rounds_initial, spec.rounds_later)
     agents = _agents(spec, watcher, classes or {})
-    check_addresses(spec, [model, user_model, *(agent.model for agent in agents if agent.model and not agent.is_box)])
+    own_models = [agent.model for agent in agents if agent.model and not agent.is_box]
+    check_addresses(spec, [model, user_model, *own_models])
+    for settings in (model, *own_models):
+        check_choice(settings)
     dataset = _dataset(spec).limited(spec.users, spec.periods)
     recorded = read_recorded(Path(spec.off_policy), spec.off_policy_agent, dataset) if spec.off_policy else None
     manifest = make_manifest(spec, dataset, agents, model, user_model, rules, recorded)
@@ -259,7 +270,7 @@ def _agents(spec: RunSpec, watcher: RunWatcher, classes: dict[str, type[Memory]]
         # names are keys of what is written, and part of file names
         raise UsageError("an agent's name holds an API key, and would be written to the run's files; rename the agent")
     for agent in agents:
-        if agent.memory:
+        if not (agent.is_reference or agent.is_box):
             _check_memory(agent)
     _check_key(agents)
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -270,10 +281,11 @@ def _agents(spec: RunSpec, watcher: RunWatcher, classes: dict[str, type[Memory]]
 
 def check_addresses(spec: RunSpec, models: Sequence[ModelSettings]) -> None:
     """Raises UsageError where an address is given that nothing would ask."""
-    if all(settings.model == "offline" for settings in models):
+    if not any(asks_endpoint(settings.model) for settings in models):
+        where = "offline" if all(settings.model == "offline" for settings in models) else "on this machine"
         for flag, url in (("--base-url", spec.base_url), ("--user-base-url", spec.user_base_url)):
             if url:
-                raise UsageError(f"{flag} {url}: nothing is asked there, the model is offline; add --model openai:NAME")
+                raise UsageError(f"{flag} {url}: nothing is asked there, the model is {where}; add --model openai:NAME")
 
 
 def _check_key(agents: Sequence[AgentSpec]) -> None:

@@ -35,6 +35,12 @@ ASSISTANTS = {
     "awe": ("extract", "AWE: a model extracts facts and keeps them up to date; found by nearness"),
     "awi": ("in-context", "AWI: a model rewrites one record; the whole record is read"),
     "awi-schema": ("in-context", "AWI told the names of the state variables (ablation)"),
+    "wo_memory": ("none", "MemoryBench's name for recent: the last messages alone"),
+    "bm25_message": ("bm25-message", "MemoryBench: messages, found by their words"),
+    "bm25_dialog": ("bm25-dialog", "MemoryBench: whole sessions, found by their words"),
+    "embedder_message": ("vector", "MemoryBench's name for rag: messages, found by nearness"),
+    "embedder_dialog": ("vector-dialog", "MemoryBench: whole sessions, found by nearness"),
+    "a_mem": ("notes", "A-MEM: a model describes, links and rewrites notes of messages; found by nearness"),
 }
 #: names that v1 configurations use
 ALIASES = {"awi-hack": "awi-schema"}
@@ -64,11 +70,6 @@ class AgentSpec:
     def is_box(self) -> bool:
         """Whether it is an assistant behind an address, which is then its model's."""
         return self.model is not None and self.model.model.partition(":")[0] in BOXES
-
-    @property
-    def needs_endpoint(self) -> bool:
-        """Whether it has a memory that calls a model by itself. Raises as `memory_type`."""
-        return bool(self.memory) and self.memory_type().needs_endpoint
 
     def memory_type(self) -> type[Memory]:
         """The memory class. Raises UnknownName or UsageError."""

@@ -47,6 +47,7 @@ def run_command(
     context_tokens: Annotated[int | None, typer.Option(help=field_help("context_tokens"))] = None,
     timeout: Annotated[float | None, typer.Option(help=field_help("timeout"))] = None,
     attempts: Annotated[int | None, typer.Option(help=field_help("attempts"))] = None,
+    choice: Annotated[str | None, typer.Option(help=field_help("choice"))] = None,
     embedder: Annotated[str | None, typer.Option(help=field_help("embedder"))] = None,
     language: Annotated[str | None, typer.Option(help=field_help("language"))] = None,
     probe: Annotated[bool | None, typer.Option(help=field_help("probe"))] = None,

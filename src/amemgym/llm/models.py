@@ -1,10 +1,11 @@
-"""Models by name: `offline`, `openai:<name>`, and plug-ins (`<plug-in>:<name>`)."""
+"""Models by name: `offline`, `openai:<name>`, `local:<file>`, and plug-ins (`<plug-in>:<name>`)."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,6 +22,7 @@ OFFLINE_VERSION = 1
 
 Say = Callable[[str], None]
 
+LOCAL = "local"
 DEFAULT_URL = "https://api.openai.com/v1"
 KEY, URL = "OPENAI_API_KEY", "OPENAI_BASE_URL"
 USER_KEY, USER_URL = "AMEMGYM_USER_API_KEY", "AMEMGYM_USER_BASE_URL"
@@ -43,6 +45,9 @@ class ModelSettings:
     max_tokens: int | None = 2048
     timeout: float = 120.0
     embedder: str = "wordllama"
+    #: of a model on this machine: how long its context may be, and whether it chooses by generation or by scores
+    context_tokens: int = 128_000
+    choice: str = "generate"
     api_key: SecretStr | None = field(default=None, repr=False)
     key_variables: tuple[str, ...] = (KEY,)
 
@@ -53,7 +58,7 @@ class ModelSettings:
     def resolved_url(self) -> str | None:
         """The address of an endpoint. Raises UsageError where it is no URL or holds a password."""
         url = self.address()
-        if self.model == "offline" or url is None:
+        if url is None or not asks_endpoint(self.model):
             return None
         return checked_url(url, self.key_variables[0] if self.key_variables else "the configuration file")
 
@@ -62,6 +67,7 @@ def model_names() -> dict[str, str]:
     """What can stand before the colon, with one line on each."""
     names = {
         "offline": "embedded stand-in: no key, no network; compares memories, is no language model (default)",
+        "local:<file.gguf>": "a model file on this machine, run in this process (pip install 'amemgym[local]')",
         "openai:<name>": f"any OpenAI-compatible endpoint ({URL}, {KEY}, --base-url)",
     }
     return names | {f"{name}:<name>": "plug-in" for name in plug_ins("models")}
@@ -74,10 +80,38 @@ def check_model_name(model: str) -> None:
         return
     if kind in BOXES:
         raise UsageError(f"model '{model}' is the address of an assistant, not of a model; name it with --agents")
-    if kind not in ("openai", *plug_ins("models")):
+    if kind not in ("openai", LOCAL, *plug_ins("models")):
         raise UnknownName("model", model, model_names())
+    if not name and kind == LOCAL:
+        raise UsageError(f"model '{model}' names no file; write local:FILE.gguf")
     if not name:
         raise UsageError(f"model '{model}' names no model; write {kind}:<name>, such as openai:gpt-4.1-mini")
+
+
+def check_choice(settings: ModelSettings) -> None:
+    """Raises UsageError where a model that cannot be scored is to choose by scores."""
+    if settings.choice == "rotate" and not settings.model.startswith(f"{LOCAL}:"):
+        raise UsageError(
+            f"model '{settings.model}' cannot choose by --choice rotate, which needs the probabilities of single"
+            " tokens: a model on this machine (local:FILE.gguf) gives them; for any other leave it at generate"
+        )
+
+
+def asks_endpoint(model: str) -> bool:
+    """Whether a model is asked at an address."""
+    return model != "offline" and not model.startswith(f"{LOCAL}:")
+
+
+def model_title(model: str) -> str:
+    """The model's name in what is written and shown: a file without its folder."""
+    kind, _, name = model.partition(":")
+    return f"{LOCAL}:{Path(name).name}" if kind == LOCAL else model
+
+
+def located(model: str) -> str:
+    """The name by which a model is found from any folder."""
+    kind, _, name = model.partition(":")
+    return f"{LOCAL}:{files.at_home(name).absolute()}" if kind == LOCAL else model
 
 
 def open_model(settings: ModelSettings, say: Say) -> Provider:
@@ -92,6 +126,10 @@ def open_model(settings: ModelSettings, say: Say) -> Provider:
         from amemgym.llm.offline import OfflineModel
 
         return OfflineModel(embedder(settings.embedder))
+    if kind == LOCAL:
+        from amemgym.llm.local import LocalModel
+
+        return LocalModel(name, settings, say)
     if kind == "openai":
         return _open_endpoint(name, settings, say)
     provider: Provider = load_plug_in("models", kind)(name, settings, say)
@@ -99,12 +137,16 @@ def open_model(settings: ModelSettings, say: Say) -> Provider:
 
 
 def describe_model(settings: ModelSettings) -> dict[str, Any]:
-    """What the manifest says of a model: everything that can change its replies, and no key. Opens nothing."""
+    """What the manifest says of a model: everything that can change its replies, and no key. Opens no model."""
     if settings.model == "offline":
         return {"model": "offline", "version": OFFLINE_VERSION, "embedder": embedder_identity(settings.embedder)}
-    kind = settings.model.partition(":")[0]
+    kind, _, name = settings.model.partition(":")
     if kind in BOXES:
         return {"model": settings.model, "base_url": settings.base_url}
+    if kind == LOCAL:
+        from amemgym.llm.local import describe
+
+        return describe(name, settings)
     described: dict[str, Any] = {
         "model": settings.model,
         "base_url": settings.resolved_url(),
@@ -122,7 +164,7 @@ def same_address(one: str | None, other: str | None) -> bool:
 
 def door_name(settings: ModelSettings) -> tuple[str, str]:
     """What two settings must share to be called through one door: all that is sent, and the key. Not to be written."""
-    key, _ = find_key(settings) if settings.model != "offline" else (None, "")
+    key, _ = find_key(settings) if asks_endpoint(settings.model) else (None, "")
     return files.canonical_json(describe_model(settings)), key.get_secret_value() if key else ""
 
 

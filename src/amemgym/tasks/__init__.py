@@ -20,6 +20,7 @@ from amemgym.tasks.making import (
     Updates,
 )
 from amemgym.tasks.memorising import ExtractFacts, Operation, ReconcileFacts, UpdateRecord
+from amemgym.tasks.notes import DescribeNote, Description, Evolution, EvolveNotes, Note, NoteUpdate
 from amemgym.tasks.parse import Parsed, Status, alike, parse_values
 from amemgym.tasks.prompts import Prompts, languages, prompts_for
 from amemgym.tasks.stage import StageTask
@@ -44,7 +45,11 @@ __all__ = [
     "ChooseState",
     "ChooseUpdates",
     "Context",
+    "DescribeNote",
+    "Description",
     "DraftQuestion",
+    "Evolution",
+    "EvolveNotes",
     "ExplainUpdates",
     "ExtractFacts",
     "FollowUp",
@@ -58,6 +63,8 @@ __all__ = [
     "MergeSchema",
     "Merged",
     "Merging",
+    "Note",
+    "NoteUpdate",
     "Operation",
     "Parsed",
     "ProbeStates",
