@@ -21,6 +21,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from amemgym import secrets
@@ -40,7 +41,7 @@ class LettaMemory(Memory):
     """Letta: passages in the archival memory of a Letta server (LETTA_BASE_URL, LETTA_API_KEY, LETTA_EMBEDDING)."""
 
     blocking: ClassVar[bool] = True
-    packages = {"letta-client": ">=1.7,<2"}
+    packages = {"letta-client": ">=1.7.6,<2"}
     extra = "letta"
 
     def __init__(self) -> None:
@@ -66,7 +67,7 @@ class LettaMemory(Memory):
         for message in messages:
             time = message.time or now
             last = time if last is None or time > last else last + _TICK
-            passages.append({"text": f"{message.role}: {message.content}", "created_at": as_utc(last)})
+            passages.append((f"{message.role}: {message.content}", last))
         if passages:
             connection.add(self._archive, passages)
             self._last = last
@@ -75,7 +76,8 @@ class LettaMemory(Memory):
         if self._archive is None or self._last is None:
             return []
         # a search for nothing is a list of passages by time, not a search
-        return _Connection().passages(self._archive, min(k, MOST), self._last, query=query.strip() or " .")[:k]
+        found = _Connection().found(self._archive, min(k, MOST), self._last, query=query.strip() or ".")
+        return [item for item, _ in found[:k]]
 
     def snapshot(self) -> object:
         return {"archive": self._archive, "last": self._last}
@@ -115,17 +117,9 @@ class _Connection:
     """What the adapter asks of a Letta server, over its client."""
 
     def __init__(self) -> None:
-        from letta_client import DefaultHttpxClient, Letta
-
         self._server = _server()
         key = secrets.from_environment(KEY)
-        self._client = Letta(
-            base_url=self._server.address,
-            api_key=key.get_secret_value() if key else None,
-            max_retries=0,  # those are the server's own here
-            timeout=120.0,
-            http_client=DefaultHttpxClient(follow_redirects=False),  # the key goes to this address alone
-        )
+        self._client = _client(self._server.address, key.get_secret_value() if key else None)
 
     def check(self) -> None:
         self._server.check(lambda: self._list_archives(limit=1))
@@ -164,18 +158,18 @@ class _Connection:
             once=once,
         )
 
-    def add(self, archive: str, passages: list[dict[str, str]]) -> None:
+    def add(self, archive: str, passages: list[tuple[str, datetime]]) -> None:
+        """Add passages (text, time). Raises MemoryFailed where the server does not say that it has them as given."""
         doing = "given passages"
+        sent = [{"text": text, "created_at": as_utc(time)} for text, time in passages]
         made = self._server.ask(
-            doing,
-            lambda: self._client.archives.passages.create_many(archive, passages=passages),
-            repeatable=False,
+            doing, lambda: self._client.archives.passages.create_many(archive, passages=sent), repeatable=False
         )
-        if not isinstance(made, list) or len(made) != len(passages):
-            raise self._server.unexpected(doing, f"it did not answer with the {len(passages)} passages it was given")
-
-    def passages(self, archive: str, limit: int, until: datetime, *, query: str) -> list[Item]:
-        return [item for item, _ in self.found(archive, limit, until, query=query)]
+        if not isinstance(made, list) or len(made) != len(sent):
+            raise self._server.unexpected(doing, f"it did not answer with the {len(sent)} passages it was given")
+        kept = [self._item(doing, passage, archive)[1] for passage in made]
+        if sorted(kept) != [time for _, time in passages]:
+            raise self._server.unexpected(doing, "it did not keep the passages' times")
 
     def found(
         self, archive: str, limit: int, until: datetime, *, query: str = "", start: datetime | None = None
@@ -191,16 +185,15 @@ class _Connection:
         answer = self._server.ask(doing, lambda: self._client.passages.search(**asked))
         if not isinstance(answer, list):
             raise self._server.unexpected(doing, f"it answered {type(answer).__name__}, not a list")
-        found = []
-        for result in answer:
-            passage = getattr(result, "passage", None)
-            if (owner := getattr(passage, "archive_id", None)) != archive:
-                raise MemoryFailed(f"Letta answered with a passage of the archive {owner}, another's")
-            text = str(_part(self._server, doing, passage, "text", str))
-            time = from_utc(_part(self._server, doing, passage, "created_at", datetime))
-            assert time is not None
-            found.append((Item(text, time.replace(microsecond=0)), time))
-        return found
+        return [self._item(doing, getattr(result, "passage", None), archive) for result in answer]
+
+    def _item(self, doing: str, passage: object, archive: str) -> tuple[Item, datetime]:
+        if (owner := getattr(passage, "archive_id", None)) != archive:
+            raise MemoryFailed(f"Letta, {doing}: it answered with a passage of the archive {owner}, another's")
+        text = str(_part(self._server, doing, passage, "text", str))
+        time = from_utc(_part(self._server, doing, passage, "created_at", datetime))
+        assert time is not None
+        return Item(text, time.replace(microsecond=0)), time
 
     def _list_archives(self, **which: Any) -> list[Any]:
         page = self._client.archives.list(**which)
@@ -212,6 +205,20 @@ class _Connection:
 
 class _NoLetta(Exception):
     pass
+
+
+@lru_cache(maxsize=4)
+def _client(address: str, key: str | None) -> Any:
+    """One client for all memories of a run: it can be used by many threads, and is slow to make."""
+    from letta_client import DefaultHttpxClient, Letta
+
+    return Letta(
+        base_url=address,
+        api_key=key,
+        max_retries=0,  # `Server.ask` tries again
+        timeout=120.0,
+        http_client=DefaultHttpxClient(follow_redirects=False),  # the key goes to this address alone
+    )
 
 
 def _server() -> Server:
@@ -246,6 +253,6 @@ def _fault_of(error: Exception) -> Fault | None:
         return Fault(str(cause or error), unsent=isinstance(cause, httpx.ConnectError), lost=True)
     if isinstance(error, APIStatusError):
         return Fault(error.message, error.status_code, wait=seconds(error.response.headers.get("retry-after")))
-    if isinstance(error, APIError | ValueError):  # an answer that it cannot read
+    if isinstance(error, APIError | ValueError | AttributeError | TypeError):  # from reading an answer
         return Fault(f"it answered something that its client cannot read ({type(error).__name__})")
     return None

@@ -20,6 +20,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from amemgym import secrets
@@ -119,15 +120,13 @@ class ZepMemory(Memory):
         zep = _Connection(self.patience)
         for clone in self._clones:
             zep.delete_graph(clone, once)
-        zep.delete_user(self._user, once)
+        zep.delete_user(self._user, once, wait=not once)
 
 
 class _Connection:
     """What the adapter asks of Zep, over its client."""
 
     def __init__(self, patience: float) -> None:
-        from zep_cloud.client import Zep
-
         address = server_address(URL, os.environ.get(URL, "").strip() or CLOUD)
         key = secrets.from_environment(KEY)
         if key is None:
@@ -135,13 +134,7 @@ class _Connection:
         start = "it is a service of getzep.com"
         self.server = Server("Zep", address, URL, KEY, start, _fault_of)
         self._patience = patience
-        self.client = Zep(
-            base_url=address,
-            api_key=key.get_secret_value(),
-            max_retries=0,  # those are the server's own here
-            timeout=120.0,
-            follow_redirects=False,  # the key goes to this address alone
-        )
+        self.client = _client(address, key.get_secret_value())
 
     def delete_named(self, name: str) -> None:
         """Delete the user of this name with all that is theirs, and the clones made for them."""
@@ -249,6 +242,20 @@ class _Connection:
         if not isinstance(value, str) or not value:
             raise self.server.unexpected(doing, f"it answered without '{name.rstrip('_')}'")
         return value
+
+
+@lru_cache(maxsize=4)
+def _client(address: str, key: str) -> Any:
+    """One client for all memories of a run: it can be used by many threads, and is slow to make."""
+    from zep_cloud.client import Zep
+
+    return Zep(
+        base_url=address,
+        api_key=key,
+        max_retries=0,  # `Server.ask` tries again
+        timeout=120.0,
+        follow_redirects=False,  # the key goes to this address alone
+    )
 
 
 def _parts(text: str) -> list[str]:
