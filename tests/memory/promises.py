@@ -123,7 +123,7 @@ class Promises:
         again = make()
         write(again, said("I live in Lisbon"))
         assert read(again, "left behind") == [text for text in read(again, "live") if "Lisbon" in text]
-        assert len(read(other, "live")) == 1
+        assert len(read(other, "live")) == 1 and len(self.kept(fake)) == 2
 
     def test_any_text_comes_back_as_it_is(self, fake: Any, make: Make) -> None:
         memory = make()
@@ -156,6 +156,14 @@ class Promises:
             write(one, said("I live in Oslo"))
         one.close()
         assert len(read(other, "live")) == len(read(memory, "live")) == 2
+        memory.close()
+        assert self.kept(fake) == []
+
+    def test_an_owner_that_is_restored_still_lets_go_of_what_it_made(self, fake: Any, make: Make) -> None:
+        memory = make()
+        write(memory, said("I live in Lisbon"))
+        anyio.run(restore_to, memory, anyio.run(snapshot_of, memory))
+        assert len(read(memory, "live")) == 1
         memory.close()
         assert self.kept(fake) == []
 
@@ -255,6 +263,12 @@ class Keyed(Promises):
                 assert KEY not in str(error)
                 error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
         assert KEY not in caplog.text
+
+    def test_a_key_that_cannot_be_sent_is_said_and_never_shown(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv(self.key, f"{KEY}\n{KEY}")
+        with pytest.raises(UsageError, match="holds a line break") as caught:
+            self.memory.check()
+        assert KEY not in str(caught.value)
 
     def test_the_key_goes_to_the_address_alone(self, fake: Any, make: Make) -> None:
         with FakeServer() as elsewhere:

@@ -72,8 +72,9 @@ class TestLetta(Keyed):
         self, fake: Any, make: Make, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         fake.default_embedding = None
-        with pytest.raises(UsageError, match="LETTA_EMBEDDING"):
-            write(make(), said("I live in Lisbon"))
+        for act in (LettaMemory.check, lambda: write(make(), said("I live in Lisbon"))):
+            with pytest.raises(UsageError, match="LETTA_EMBEDDING"):
+                act()
         assert self.kept(fake) == []
         monkeypatch.setenv("LETTA_EMBEDDING", "ollama/nomic-embed-text")
         write(make(), said("I live in Lisbon"))
@@ -82,9 +83,15 @@ class TestLetta(Keyed):
 
     def test_an_archive_that_is_not_told_times_is_refused(self, fake: Any, make: Make) -> None:
         fake.kept_in = "tpuf"
-        with pytest.raises(UsageError, match="tpuf"):
-            write(make(), said("I live in Lisbon"))
+        for act in (LettaMemory.check, lambda: write(make(), said("I live in Lisbon"))):
+            with pytest.raises(UsageError, match="tpuf"):
+                act()
         assert self.kept(fake) == []
+
+    def test_an_embedding_model_that_the_server_does_not_have_is_said_before_the_run(self, fake: Any) -> None:
+        fake.fail(Reply(400, {"detail": "Embedding model openai/nope not found"}), where="/archives/", method="POST")
+        with pytest.raises(UsageError, match="openai/nope not found"):
+            LettaMemory.check()
 
     def test_a_server_without_a_key_needs_none(self, fake: Any, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv("LETTA_API_KEY")

@@ -87,6 +87,8 @@ class GraphitiMemory(Memory):
         #: the group that is read, once there is one, and how many messages it has
         self._group: str | None = None
         self._written = 0
+        #: the group that this memory made (a copy makes none)
+        self._made: str | None = None
         self._owns = True
 
     @classmethod
@@ -107,7 +109,7 @@ class GraphitiMemory(Memory):
         if self._group is None:
             group = server_name(self.tools.name)
             self._delete(server, group)  # what a killed run left under this name
-            self._group = group
+            self._group = self._made = group
         sent = [
             {
                 "content": message.content,
@@ -148,14 +150,14 @@ class GraphitiMemory(Memory):
         self._owns = False
 
     def clear(self) -> None:
-        if self._owns and self._group is not None:
-            self._delete(_server(), self._group)
+        if self._made is not None:
+            self._delete(_server(), self._made)
         self.__init__()  # type: ignore[misc]
 
     def close(self) -> None:
-        if self._owns and self._group is not None:
+        if self._made is not None:
             try:
-                self._delete(_server(), self._group, once=True)
+                self._delete(_server(), self._made, once=True)
             except MemoryFailed:  # it is deleted when this name is used again
                 return
 

@@ -19,14 +19,23 @@ substrings, so that is refused.
 from __future__ import annotations
 
 import os
+import uuid
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from amemgym import secrets
 from amemgym.errors import MemoryFailed, UsageError
-from amemgym.memory.adapters.servers import Fault, Server, as_utc, from_utc, seconds, server_address, server_name
+from amemgym.memory.adapters.servers import (
+    Fault,
+    Server,
+    as_utc,
+    from_utc,
+    seconds,
+    server_address,
+    server_key,
+    server_name,
+)
 from amemgym.memory.packages import check_packages
 from amemgym.memory.protocol import Item, Memory
 from amemgym.messages import Message
@@ -45,7 +54,9 @@ class LettaMemory(Memory):
     extra = "letta"
 
     def __init__(self) -> None:
+        #: the archive that is read, and the one that this memory made (a copy makes none)
         self._archive: str | None = None
+        self._made: str | None = None
         #: the time of the last passage, and that a copy reads up to
         self._last: datetime | None = None
         self._owns = True
@@ -62,7 +73,7 @@ class LettaMemory(Memory):
         if self._archive is None:
             name = server_name(self.tools.name)
             connection.delete_archives(name)  # what a killed run left under this name
-            self._archive = connection.new_archive(name)
+            self._archive = self._made = connection.new_archive(name)
         passages, last = [], self._last
         for message in messages:
             time = message.time or now
@@ -109,8 +120,8 @@ class LettaMemory(Memory):
             return
 
     def _let_go(self, once: bool) -> None:
-        if self._owns and self._archive is not None:
-            _Connection().delete_archive(self._archive, once)
+        if self._made is not None:
+            _Connection().delete_archive(self._made, once)
 
 
 class _Connection:
@@ -118,11 +129,15 @@ class _Connection:
 
     def __init__(self) -> None:
         self._server = _server()
-        key = secrets.from_environment(KEY)
-        self._client = _client(self._server.address, key.get_secret_value() if key else None)
+        self._client = _client(self._server.address, server_key(KEY))
 
     def check(self) -> None:
+        """Raises UsageError where there is no server, or none that can keep and find passages."""
         self._server.check(lambda: self._list_archives(limit=1))
+        try:
+            self.delete_archive(self.new_archive(f"amemgym-check-{uuid.uuid4()}"))
+        except MemoryFailed as error:
+            raise UsageError(str(error)) from None
 
     def new_archive(self, name: str) -> str:
         """A new archive's id. Raises UsageError where its passages could not be found by meaning or by time."""
@@ -252,7 +267,9 @@ def _fault_of(error: Exception) -> Fault | None:
         cause = error.__cause__
         return Fault(str(cause or error), unsent=isinstance(cause, httpx.ConnectError), lost=True)
     if isinstance(error, APIStatusError):
-        return Fault(error.message, error.status_code, wait=seconds(error.response.headers.get("retry-after")))
+        body = error.body
+        said = str(body.get("detail", body)) if isinstance(body, dict) else error.message
+        return Fault(said, error.status_code, wait=seconds(error.response.headers.get("retry-after")))
     if isinstance(error, APIError | ValueError | AttributeError | TypeError):  # from reading an answer
         return Fault(f"it answered something that its client cannot read ({type(error).__name__})")
     return None

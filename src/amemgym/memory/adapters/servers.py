@@ -161,6 +161,19 @@ def server_address(variable: str, value: str) -> str:
     return value.rstrip("/")
 
 
+def server_key(variable: str) -> str | None:
+    """The key in this variable. Raises UsageError for one that cannot be sent."""
+    key = secrets.from_environment(variable)
+    if key is None:
+        return None
+    text = key.get_secret_value()
+    if not (text.isascii() and text.isprintable()):  # a client would show it in its error
+        raise UsageError(
+            f"the key in {variable} holds a line break or a character that no key has; copy it again, whole"
+        )
+    return text
+
+
 def server_name(name: str) -> str:
     """A memory's name as servers take it: letters, digits, `-` and `_`, and still its own."""
     safe = re.sub(r"[^A-Za-z0-9_-]", "-", name)

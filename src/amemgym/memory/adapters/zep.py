@@ -23,7 +23,6 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from amemgym import secrets
 from amemgym.errors import MemoryFailed, UsageError
 from amemgym.memory.adapters.servers import (
     Fault,
@@ -33,6 +32,7 @@ from amemgym.memory.adapters.servers import (
     from_utc,
     seconds,
     server_address,
+    server_key,
     server_name,
     wait_until,
 )
@@ -115,7 +115,7 @@ class ZepMemory(Memory):
             return
 
     def _let_go(self, once: bool) -> None:
-        if not self._owns or self._user is None:
+        if self._user is None:
             return
         zep = _Connection(self.patience)
         for clone in self._clones:
@@ -128,13 +128,13 @@ class _Connection:
 
     def __init__(self, patience: float) -> None:
         address = server_address(URL, os.environ.get(URL, "").strip() or CLOUD)
-        key = secrets.from_environment(KEY)
+        key = server_key(KEY)
         if key is None:
             raise UsageError(f"zep: the server at {address} needs a key; set {KEY} to a project key of your account")
         start = "it is a service of getzep.com"
         self.server = Server("Zep", address, URL, KEY, start, _fault_of)
         self._patience = patience
-        self.client = _client(address, key.get_secret_value())
+        self.client = _client(address, key)
 
     def delete_named(self, name: str) -> None:
         """Delete the user of this name with all that is theirs, and the clones made for them."""
