@@ -7,4 +7,8 @@ being installed.
 from __future__ import annotations
 
 #: name → `module:Class`
-ADAPTERS: dict[str, str] = {}
+ADAPTERS: dict[str, str] = {
+    "letta": "amemgym.memory.adapters.letta:LettaMemory",
+    "zep": "amemgym.memory.adapters.zep:ZepMemory",
+    "graphiti": "amemgym.memory.adapters.graphiti:GraphitiMemory",
+}
