@@ -8,6 +8,8 @@ from __future__ import annotations
 
 #: name → `module:Class`
 ADAPTERS: dict[str, str] = {
+    "mem0": "amemgym.memory.adapters.mem0:Mem0Memory",
+    "mem0-v1": "amemgym.memory.adapters.mem0_v1:Mem0V1Memory",
     "letta": "amemgym.memory.adapters.letta:LettaMemory",
     "zep": "amemgym.memory.adapters.zep:ZepMemory",
     "graphiti": "amemgym.memory.adapters.graphiti:GraphitiMemory",
