@@ -7,4 +7,6 @@ being installed.
 from __future__ import annotations
 
 #: name → `module:Class`
-ADAPTERS: dict[str, str] = {}
+ADAPTERS: dict[str, str] = {
+    "langmem": "amemgym.memory.adapters.langmem:LangMemMemory",
+}
