@@ -33,7 +33,7 @@ from amemgym.evaluate.rundir import RunDirectory
 from amemgym.evaluate.spec import RunSpec
 from amemgym.evaluate.upperbound import bound_names, measure, variants_of
 from amemgym.evaluate.watch import RunWatcher
-from amemgym.llm import Doors, Line, ModelSettings, embedder
+from amemgym.llm import Doors, Gateway, Lender, Line, ModelSettings, embedder
 from amemgym.memory import Tools
 from amemgym.scenario import Dataset, Scenario
 from amemgym.tasks import prompts_for
@@ -89,6 +89,7 @@ class Run:
         self._prompts = prompts_for(spec.language)
         self._bounds = list(bound_names(agents, model).values()) if spec.upper_bound else []
         self._doors = Doors(spec.concurrency, spec.attempts, watcher)
+        self._gateway = Gateway()
         self._outcome = RunOutcome()
 
     def check(self) -> None:
@@ -118,6 +119,7 @@ class Run:
                 raise failure from group_error
             self._outcome.stopped = failure
         finally:
+            await self._gateway.aclose()
             await self._doors.aclose()
         self._outcome.episodes.sort(key=lambda result: (self._place(result.agent), result.user, result.trial))
         self._outcome.upper_bounds.sort(key=lambda result: (result.model, result.user))
@@ -201,7 +203,7 @@ class Run:
             self._watcher.examined(len(result.exams))
             return result
         line = Line(self._directory.journal(agent.name, scenario.id, trial), self._prompts)
-        player = self._new_agent(agent, scenario, trial, line)
+        player = self._new_agent(agent, scenario, trial, line, await self._lender(agent, line))
         try:
             # off-policy, nobody plays the user, so no other model has to be reached
             user_model = (agent.model or self._model) if self._recorded else self._user_model
@@ -223,12 +225,20 @@ class Run:
                 await player.aclose()
             line.journal.close()
 
-    def _new_agent(self, agent: AgentSpec, scenario: Scenario, trial: int, line: Line) -> Agent:
+    async def _lender(self, agent: AgentSpec, line: Line) -> Lender | None:
+        """Where an agent's memory calls a model by itself, who lends it addresses for that."""
+        if not agent.memory_type().needs_endpoint:
+            return None
+        await self._gateway.start()
+        door = self._doors.to(agent.model or self._model)
+        return self._gateway.for_episode(line, door, embedder(self._spec.embedder))
+
+    def _new_agent(self, agent: AgentSpec, scenario: Scenario, trial: int, line: Line, lender: Lender | None) -> Agent:
         door = self._doors.to(agent.model or self._model)
         # names alone, and only for the ablation that is defined by being told them
         variables = tuple(scenario.state_schema) if agent.told_variables else ()
         name = f"{self._fingerprint[:8]}-{files.slug(agent.name)}-{files.slug(scenario.id)}-t{trial}"
-        tools = Tools(line.model(door, "memory"), embedder(self._spec.embedder), variables, name)
+        tools = Tools(line.model(door, "memory"), embedder(self._spec.embedder), variables, name, lender=lender)
         return ConversationalAgent(agent.habits, agent.memory_type(), tools, line.model(door, "assistant"))
 
     def _upper_bound_job(

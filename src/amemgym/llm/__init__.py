@@ -4,6 +4,7 @@ from amemgym.llm.door import TICKS, Answer, Door, Line, Model, RoleCount, Watche
 from amemgym.llm.doors import Doors
 from amemgym.llm.embed import Embedder, embedder, embedder_identity
 from amemgym.llm.endpoint import Endpoint, FindStandIn, Lender
+from amemgym.llm.gateway import Gateway
 from amemgym.llm.journal import Journal
 from amemgym.llm.models import (
     KEY,
@@ -34,6 +35,7 @@ __all__ = [
     "Embedder",
     "Endpoint",
     "FindStandIn",
+    "Gateway",
     "Journal",
     "LLMConfig",
     "Lender",

@@ -29,7 +29,7 @@ from amemgym.errors import (
 from amemgym.llm.journal import Address, Entry, Journal
 from amemgym.llm.place import Place, here
 from amemgym.llm.provider import Completion, Provider, Request, Usage
-from amemgym.tasks import ChooseKnowing, ChooseOption, Prompts, Status, Task, digest
+from amemgym.tasks import ChooseKnowing, ChooseOption, Parsed, Prompts, Status, Task, ToolCall, digest
 
 T = TypeVar("T")
 
@@ -213,6 +213,14 @@ class Model:
 
     async def ask(self, task: Task[T]) -> Answer[T]:
         """Ask the model to do the task. Raises a ModelError where no reply can be had."""
+        completion, parsed = await self._reply(task)
+        return Answer(parsed.value, parsed.status, completion.text)
+
+    async def complete(self, task: Task[T]) -> Completion:
+        """The same for who wants the reply as the model gave it, with the tools it wants called. Raises as `ask`."""
+        return (await self._reply(task))[0]
+
+    async def _reply(self, task: Task[T]) -> tuple[Completion, Parsed[T]]:
         place = here()
         # an exam's and a probe's calls are counted apart from the conversation's
         role = self._role
@@ -228,7 +236,7 @@ class Model:
         count = self._line.ledger.setdefault(role, RoleCount())
         count.calls += 1
         completion = entry.result()
-        self._door.answered = self._door.answered or bool(completion.text)
+        self._door.answered = self._door.answered or bool(completion.text or completion.calls)
         self._door.watcher.called(completion.usage, replayed)
         count.input += completion.usage.input
         count.output += completion.usage.output
@@ -236,7 +244,7 @@ class Model:
         count.ticks += round(completion.seconds * TICKS)
         parsed = task.parse(completion.text)
         count.statuses[parsed.status] += 1
-        return Answer(parsed.value, parsed.status, completion.text)
+        return completion, parsed
 
     async def _ask(self, request: Request, address: Address, place: Place) -> Entry:
         try:
@@ -256,6 +264,11 @@ class Model:
 
 def _whole(completion: Completion) -> Completion:
     """A reply cut in the middle of an emoji ends in half a character, which no file or request can hold."""
-    if completion.text.isascii():
+    if completion.text.isascii() and not completion.calls:
         return completion
-    return replace(completion, text=completion.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+    calls = tuple(ToolCall(*map(_mended, (call.id, call.name, call.arguments))) for call in completion.calls)
+    return replace(completion, text=_mended(completion.text), calls=calls)
+
+
+def _mended(text: str) -> str:
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

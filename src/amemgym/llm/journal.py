@@ -18,6 +18,7 @@ from amemgym import files
 from amemgym.errors import REQUEST_ERRORS, ModelError, StorageError
 from amemgym.llm.provider import Completion, Usage
 from amemgym.secrets import redact
+from amemgym.tasks import ToolCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,9 @@ class Journal:
             record |= {"text": redact(entry.completion.text), "finish": entry.completion.finish}
             record |= {"input": usage.input, "output": usage.output, "estimated": usage.estimated}
             record["seconds"] = round(entry.completion.seconds, 4)
+            if entry.completion.calls:
+                calls = ((call.id, call.name, call.arguments) for call in entry.completion.calls)
+                record["calls"] = [[redact(part) for part in call] for call in calls]
         else:
             record["error"] = [redact(part) for part in entry.error or ()]
         self._write(json.dumps(record, ensure_ascii=True).encode("ascii") + b"\n")
@@ -128,4 +132,5 @@ def _entry(record: dict[str, object]) -> Entry:
         return Entry(error=(str(kind), str(sentence)))
     usage = Usage(int(record["input"]), int(record["output"]), bool(record["estimated"]))  # type: ignore[call-overload]
     seconds = float(record["seconds"])  # type: ignore[arg-type]
-    return Entry(Completion(str(record["text"]), usage, str(record["finish"]), seconds))
+    calls = tuple(ToolCall(*map(str, call)) for call in cast("list[list[str]]", record.get("calls", [])))
+    return Entry(Completion(str(record["text"]), usage, str(record["finish"]), seconds, calls))

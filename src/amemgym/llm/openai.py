@@ -1,20 +1,23 @@
 """Any OpenAI-compatible endpoint, through the official async client (chat completions only).
 
-Two things are learned as the run goes: parameters the model refuses are dropped from then on, and said once. Every way
-a call can end is one of the named errors; what the server wrote is quoted in it, with keys struck out.
+Parameters the model refuses are learned as the run goes: they are dropped from then on, and said once. Every way a call
+can end is one of the named errors; what the server wrote is quoted in it, with keys struck out. A memory system's own
+request is sent as it is, with the run's way of sampling.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
 from time import time
 from typing import Any, NoReturn
 
 from pydantic import SecretStr
 
+from amemgym.clean import clean
 from amemgym.errors import (
     AuthenticationFailed,
     ContentFiltered,
@@ -29,9 +32,10 @@ from amemgym.llm.models import DEFAULT_URL
 from amemgym.llm.provider import Completion, Request, Usage, estimate_usage
 from amemgym.messages import Message
 from amemgym.secrets import redact
+from amemgym.tasks import Chat, ToolCall
 
 RETRIED_STATUSES = (408, 409, 429)
-#: parameters a run can do without
+#: parameters a run can do without: prompts that want JSON say so in words as well
 OPTIONAL_PARAMETERS = ("max_tokens", "max_completion_tokens", "temperature", "response_format")
 
 _OVERFLOW = re.compile(
@@ -97,13 +101,13 @@ class OpenAIModel:
     async def complete(self, request: Request) -> Completion:
         """One chat completion; see `amemgym.errors` for how it can end otherwise."""
         while True:
-            parameters = self._optional(request)
+            asked, parameters = _asked(request), self._optional(request)
             try:
                 # the client's own time-out is for each read, and some servers send white space while they think
                 async with asyncio.timeout(self._timeout):
                     reply = await self._client.chat.completions.create(
                         model=self._name,
-                        messages=[_as_chat(message) for message in request.messages],  # type: ignore[misc]
+                        **asked,
                         **parameters,
                     )
             except self._openai.APIStatusError as error:
@@ -132,7 +136,10 @@ class OpenAIModel:
 
     def _optional(self, request: Request) -> dict[str, Any]:
         wanted: dict[str, Any] = {name: value for name, value in self._parameters.items() if value is not None}
-        if request.task.wants_json:
+        if isinstance(request.task, Chat):
+            if _wants_any_json(request.task):
+                wanted["response_format"] = request.task.body["response_format"]
+        elif request.task.wants_json:
             wanted["response_format"] = {"type": "json_object"}
         if "max_tokens" in self._refused and "max_tokens" in wanted:
             wanted["max_completion_tokens"] = wanted["max_tokens"]
@@ -194,16 +201,18 @@ class OpenAIModel:
             raise self._not_an_endpoint(str(reply))
         choice = choices[0]
         text, finish = choice.message.content, redact(str(choice.finish_reason))
+        text, calls = text if isinstance(text, str) else "", _calls(choice.message)
         if choice.finish_reason == "content_filter":
             raise ContentFiltered(f"the content filter of {self._where} stopped the reply")
-        if not isinstance(text, str) or not text:
+        if not text and not calls:
             raise NoContent(
                 f"{self.identity} answered without content (finish_reason: {finish});"
                 " if it reasons before it replies, allow it more with --max-tokens",
                 self._usage(request, reply, ""),
                 finish,
             )
-        return Completion(text, self._usage(request, reply, text), finish)
+        said = "".join([text, *(call.name + call.arguments for call in calls)])
+        return Completion(text, self._usage(request, reply, said), finish, calls=calls)
 
     def _usage(self, request: Request, reply: Any, text: str) -> Usage:
         usage = getattr(reply, "usage", None)
@@ -218,6 +227,36 @@ class OpenAIModel:
             f"{self._where} answered something that is no chat completion ({excerpt!r});"
             " check that the base URL is an OpenAI-compatible one (it usually ends in /v1)"
         )
+
+
+def _asked(request: Request) -> dict[str, Any]:
+    """What says what is asked, as the client takes it; of a memory system's own request, all of it."""
+    if not isinstance(request.task, Chat):
+        return {"messages": [_as_chat(message) for message in request.messages]}
+    optional = ("response_format",) if _wants_any_json(request.task) else ()
+    return {name: clean(value) for name, value in request.task.body.items() if name not in optional}
+
+
+def _wants_any_json(chat: Chat) -> bool:
+    """Whether it wants a JSON object of any form, which its prompt says too; a schema may be said nowhere else."""
+    form = chat.body.get("response_format")
+    return isinstance(form, Mapping) and form.get("type") == "json_object"
+
+
+def _calls(message: Any) -> tuple[ToolCall, ...]:
+    """The functions that the model wants called."""
+    calls = getattr(message, "tool_calls", None)
+    functions = [(call, getattr(call, "function", None)) for call in (calls if isinstance(calls, list) else ())]
+    return tuple(
+        ToolCall(str(getattr(call, "id", None) or f"call_{n}"), str(function.name or ""), _as_json(function.arguments))
+        for n, (call, function) in enumerate(functions)
+        if function is not None
+    )
+
+
+def _as_json(arguments: Any) -> str:
+    """Arguments as text, which some servers give as the object itself."""
+    return arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False)
 
 
 def _as_chat(message: Message) -> dict[str, str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from amemgym.messages import Message
-from amemgym.tasks import Labels, Task
+from amemgym.tasks import Labels, Task, ToolCall
 
 #: what an estimate without a tokenizer uses
 CHARACTERS_PER_TOKEN = 4
@@ -38,12 +38,16 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The reply's text (reasoning is not part of it) and what it cost; `seconds` is how long the model took."""
+    """The reply's text (reasoning is not part of it) and what it cost; `seconds` is how long the model took.
+
+    `calls` are the tools it wants called, which only a memory system's own request can offer.
+    """
 
     text: str
     usage: Usage
     finish: str = "stop"
     seconds: float = 0.0
+    calls: tuple[ToolCall, ...] = ()
 
 
 class Provider(Protocol):

@@ -1,4 +1,4 @@
-"""How a memory is called: plain or async, in a thread where it blocks, and with its failures named.
+"""How a memory is called: plain or async, in a thread where it waits, and with its failures named.
 
 Everything that uses a memory uses it through these functions. A memory runs at the place of the run that calls it, but
 without the exam's labels; what its endpoint was refused meanwhile is raised here, whatever the memory made of it.
@@ -93,7 +93,9 @@ async def _call(memory: Memory, what: str, *arguments: object) -> Any:
             stack.enter_context(at(place.name, place.examines))  # labels are the exam's
             if memory.tools.endpoint is not None:
                 stack.enter_context(memory.tools.endpoint.in_use())
-            if type(memory).blocking:
+            # whoever waited for the endpoint in the event loop would wait for himself: it is served there
+            waits = type(memory).blocking or type(memory).needs_endpoint
+            if waits and not inspect.iscoroutinefunction(method):
                 result = await run_sync(lambda: method(*arguments), limiter=_limiter())
             else:
                 result = method(*arguments)

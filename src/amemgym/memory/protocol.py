@@ -59,10 +59,9 @@ class Memory(ABC):
     """
 
     tools: Tools
-    #: whether its methods wait (for a disk, a server, their own calls to `tools.endpoint`); then they are called in a
-    #: worker thread
+    #: whether its methods wait (for a disk, a server); then those that are not async are called in a worker thread
     blocking: ClassVar[bool] = False
-    #: whether it calls a model by itself, through an address: then `tools.endpoint` is there
+    #: whether it calls a model by itself, through an address: then `tools.endpoint` is there, and it counts as blocking
     needs_endpoint: ClassVar[bool] = False
     #: packages it needs beside this one: name → the versions that work, as in {"mem0ai": ">=2,<3"}
     packages: ClassVar[Mapping[str, str]] = {}

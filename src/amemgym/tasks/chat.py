@@ -52,6 +52,11 @@ class Chat(Task[str]):
         """Each message's text; what is no text (an image) is left out."""
         return [_as_message(message) for message in self.body["messages"]]
 
+    def last_said(self) -> str:
+        """The text of the last message that has the role of the user."""
+        said = [message for message in self.body["messages"] if message.get("role") == "user"]
+        return _as_message(said[-1]).content if said else ""
+
     def parse(self, reply: str | None) -> Parsed[str]:
         """The reply's text as it is: what can be read in it is the memory system's affair."""
         return Parsed(reply or "", Status.OK)

@@ -19,12 +19,14 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from amemgym.llm.embed import Embedder
+from amemgym.llm.offline.chat import reply_plainly
 from amemgym.llm.offline.judge import Judge
 from amemgym.llm.offline.reader import Reader
 from amemgym.llm.provider import Completion, Request, estimate_usage
 from amemgym.messages import Message
 from amemgym.seeds import generator
 from amemgym.tasks import (
+    Chat,
     ChooseKnowing,
     ChooseOption,
     Context,
@@ -37,6 +39,7 @@ from amemgym.tasks import (
     Reply,
     RevealedStates,
     Task,
+    ToolCall,
     UpdateRecord,
 )
 
@@ -90,14 +93,17 @@ class OfflineModel:
     async def complete(self, request: Request) -> Completion:
         await asyncio.sleep(0)  # nothing here waits, so without this an interrupt would wait for the episode's end
         with self._threads.limit(limits=1, user_api="blas"):
-            text = self._solve(request.task, request.labels)
-        return Completion(text, estimate_usage(request.messages, text))
+            solved = self._solve(request.task, request.labels)
+        if isinstance(solved, str):
+            return Completion(solved, estimate_usage(request.messages, solved))
+        usage = estimate_usage(request.messages, "".join(call.name + call.arguments for call in solved))
+        return Completion("", usage, "tool_calls", calls=tuple(solved))
 
     async def aclose(self) -> None:
         return None
 
     @singledispatchmethod
-    def _solve(self, task: Task[Any], labels: Labels | None) -> str:
+    def _solve(self, task: Task[Any], labels: Labels | None) -> str | tuple[ToolCall, ...]:
         raise TypeError(f"the offline model does not know the task '{task.name}'; use a language model for it")
 
     @_solve.register
@@ -172,6 +178,14 @@ class OfflineModel:
     def _(self, task: RecoverVariant, labels: Labels | None) -> str:
         # what it cannot tell is null: a draw would be found fault with
         return json.dumps(self._judge.variant(task.answer, task.variables), ensure_ascii=False)
+
+    @_solve.register
+    def _(self, task: Chat, labels: Labels | None) -> str | tuple[ToolCall, ...]:
+        if task.stand_in is None:
+            return reply_plainly(task, _facts(Message("user", line) for line in task.last_said().splitlines()))
+        solved = self._solve(task.stand_in.task, None)
+        found = task.stand_in.task.parse(solved if isinstance(solved, str) else None)
+        return task.stand_in.word(found.value)
 
 
 def _known_lines(context: Context) -> list[str]:
