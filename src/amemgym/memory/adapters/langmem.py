@@ -1,7 +1,7 @@
 """LangMem (`langmem`), run in this process: its memory store manager over a LangGraph store of this memory alone.
 
-A write is one request in which the model makes, patches and removes memories by tool calls; the manager shows it the
-nearest ones. LangMem knows no times, so those of the writes are kept here beside its store. What it would draw at
+A write is one request in which the model makes and patches memories by tool calls; the manager shows it the nearest
+ones. LangMem knows no times, so those of the writes are kept here beside its store. What it would draw at
 random and show to the model (its names for memories and sessions) is counted instead, so that a run can be replayed.
 """
 
@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from amemgym.llm import Embedder, Endpoint
+from amemgym.llm import Endpoint
 from amemgym.memory.protocol import Item, Memory
 from amemgym.memory.store import message_time
 from amemgym.messages import Message, Role
@@ -31,6 +31,8 @@ from amemgym.tasks import Chat, ExtractFacts, Operation, ReconcileFacts, StandIn
 NAMESPACE = ("memories",)
 #: langgraph would go on for 10,000 steps where a model cannot be reached; a write takes under 10
 MOST_STEPS = 25
+#: how this machine is reached: by no proxy that the environment names, and without certificates to load
+LOOPBACK: dict[str, Any] = {"trust_env": False, "verify": False}
 #: more than any store holds
 EVERYTHING = 10**9
 
@@ -54,7 +56,7 @@ class Content:
 
 
 class LangMemMemory(Memory):
-    """LangMem: a model makes, patches and removes memories by tool calls; found by nearness."""
+    """LangMem: a model makes and patches memories by tool calls; found by nearness."""
 
     blocking = True
     needs_endpoint = True
@@ -67,26 +69,26 @@ class LangMemMemory(Memory):
         self._vectors: _Vectors | None = None
         self._store: Any = None
         self._manager: Any = None
-        self._client: Any = None
 
     def write(self, messages: Sequence[Message], now: datetime) -> None:
         if not messages:
             return
         store, vectors = self._opened()
         if self._manager is None:
-            self._manager = self._new_manager(store)
+            self._manager = self._new_manager(store, vectors)
         said = [message.as_chat() for message in messages]
         with _quietly():
             # one thread at a time, or what it writes would be in no certain order
-            puts = self._manager.invoke(
-                {"messages": said}, config={"max_concurrency": 1, "recursion_limit": MOST_STEPS}
-            )
-        vectors.raise_failure()  # it does not look whether its writes came to pass
+            config = {"max_concurrency": 1, "recursion_limit": MOST_STEPS}
+            puts = self._manager.invoke({"messages": said}, config=config)
+        entries = {entry.key: entry for entry in self._entries()}
+        for put in puts:  # which it does not look after
+            if put["key"] not in entries or entries[put["key"]].value != put["value"]:
+                raise RuntimeError(f"LangMem could not store {put['value']}")
         time = message_time([message.time for message in messages], now)
-        self._times |= {put["key"]: time for put in puts}
-        entries = self._entries()
-        self._times = {entry.key: self._times[entry.key] for entry in entries}
-        vectors.keep({_text(entry.value) for entry in entries})
+        times = self._times | {put["key"]: time for put in puts}
+        self._times = {key: times[key] for key in entries}
+        vectors.keep({_text(entry.value) for entry in entries.values()})
 
     def read(self, query: str, now: datetime, k: int) -> list[Item]:
         store, _ = self._opened()
@@ -116,9 +118,8 @@ class LangMemMemory(Memory):
         super().clear()
 
     def close(self) -> None:
-        if self._client is not None:
-            self._client.close()
-        self._client = self._manager = None
+        if self._vectors is not None:
+            self._vectors.http.close()
 
     @staticmethod
     def stand_in(chat: Chat) -> StandIn[Any] | None:
@@ -138,22 +139,21 @@ class LangMemMemory(Memory):
         if self._vectors is None:
             from langgraph.store.memory import InMemoryStore
 
-            self._vectors = _Vectors(self.tools.embedder)
+            assert self.tools.endpoint is not None
+            self._vectors = _Vectors(self.tools.endpoint)
             # the text alone: the default would embed the names of the fields too
-            index = {"embed": self._vectors.embed, "fields": ["content.content"]}
-            self._store = InMemoryStore(index=index)
+            self._store = InMemoryStore(index={"embed": self._vectors.embed, "fields": ["content.content"]})
         return self._store, self._vectors
 
-    def _new_manager(self, store: Any) -> Any:
+    def _new_manager(self, store: Any, vectors: _Vectors) -> Any:
         assert self.tools.endpoint is not None
         with _quietly():
             from langmem import create_memory_store_manager
 
-        for name in ("trustcall", "langmem", "langchain", "langgraph"):
+        for name in ("extraction", "trustcall", "langmem", "langchain", "langgraph"):
             # or its complaints about a reply, which are the model's affair, would go to the terminal
             logging.getLogger(name).addHandler(logging.NullHandler())
-        self._client = _http_client()
-        model = _chat_model(self.tools.endpoint, self._client)
+        model = _chat_model(self.tools.endpoint, vectors.http)
         manager = create_memory_store_manager(model, namespace=NAMESPACE, store=store)
         inner = manager.memory_manager
         manager.memory_manager = _counting_manager()(
@@ -174,34 +174,30 @@ class LangMemMemory(Memory):
 
 
 class _Vectors:
-    """The run's embedder as the store asks for it: a text's vector is made once. A failure is kept, as a write that
-    failed goes unnoticed in LangMem."""
+    """The run's embedder as the store asks for it: a text that is held is embedded once."""
 
-    def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
+    def __init__(self, endpoint: Endpoint) -> None:
+        import openai
+
+        self._model = endpoint.embedding_model
+        self.http = openai.DefaultHttpxClient(**LOOPBACK)
+        self._client = openai.OpenAI(
+            base_url=endpoint.base_url, api_key=endpoint.api_key, max_retries=0, timeout=None, http_client=self.http
+        )
         self.known: dict[str, NDArray[np.float32]] = {}
-        self._failure: Exception | None = None
 
     def embed(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
-        try:
-            return [self.of(text) for text in texts]
-        except Exception as error:
-            self._failure = error
-            raise
+        return [self.of(text) for text in texts]
 
     def of(self, text: str) -> NDArray[np.float32]:
         if text not in self.known:
-            self.known[text] = self._embedder.embed([text])[0]
+            (made,) = self._client.embeddings.create(model=self._model, input=[text]).data
+            self.known[text] = np.asarray(made.embedding, dtype=np.float32)
         return self.known[text]
 
     def keep(self, texts: set[str]) -> None:
         """Forget the vectors of all other texts."""
         self.known = {text: vector for text, vector in self.known.items() if text in texts}
-
-    def raise_failure(self) -> None:
-        failure, self._failure = self._failure, None
-        if failure is not None:
-            raise failure
 
 
 @lru_cache(maxsize=1)
@@ -240,14 +236,7 @@ def _quietly() -> Iterator[None]:
         yield
 
 
-def _http_client() -> Any:
-    import openai
-
-    # to this machine alone: no proxy, and no certificates to load
-    return openai.DefaultHttpxClient(trust_env=False, verify=False)
-
-
-def _chat_model(endpoint: Endpoint, client: Any) -> Any:
+def _chat_model(endpoint: Endpoint, http: Any) -> Any:
     import openai
     from langchain_openai import ChatOpenAI
 
@@ -258,8 +247,8 @@ def _chat_model(endpoint: Endpoint, client: Any) -> Any:
         max_retries=0,  # the endpoint tries again by itself
         timeout=None,
         openai_proxy=None,
-        http_client=client,
-        http_async_client=openai.DefaultAsyncHttpxClient(trust_env=False, verify=False),
+        http_client=http,
+        http_async_client=openai.DefaultAsyncHttpxClient(**LOOPBACK),  # or it makes one that it never lets go
     )
 
 
@@ -295,8 +284,7 @@ def _stand_in(chat: Chat) -> StandIn[Any] | None:
     facts = tuple(message.content for message in conversation if message.role == "user")
 
     def word(operations: list[Operation] | None) -> tuple[ToolCall, ...]:
-        done = ((operation, shown[operation.id or 0][0]) for operation in operations or ())
-        return _calls(_changed(*pair) for pair in done if pair[0].kind != "keep")
+        return _calls(_changed(done, shown) for done in operations or () if done.kind in ("add", "update"))
 
     return StandIn(ReconcileFacts(stored, facts, datetime.min), word)
 
@@ -313,13 +301,11 @@ def _made(text: str) -> tuple[str, dict[str, Any]]:
     return "Memory", {"content": text}
 
 
-def _changed(operation: Operation, key: str) -> tuple[str, dict[str, Any]]:
-    if operation.kind == "delete":
-        return "RemoveDoc", {"json_doc_id": key}
-    if operation.kind == "add":
-        return _made(operation.text)
-    patch = {"op": "replace", "path": "/content", "value": operation.text}
-    return "PatchDoc", {"json_doc_id": key, "planned_edits": "replace", "patches": [patch]}
+def _changed(done: Operation, shown: Sequence[tuple[str, str]]) -> tuple[str, dict[str, Any]]:
+    if done.id is None:
+        return _made(done.text)
+    patch = {"op": "replace", "path": "/content", "value": done.text}
+    return "PatchDoc", {"json_doc_id": shown[done.id][0], "planned_edits": "replace", "patches": [patch]}
 
 
 def _calls(calls: Iterable[tuple[str, dict[str, Any]]]) -> tuple[ToolCall, ...]:
