@@ -7,7 +7,21 @@ import sys
 
 import amemgym
 
-HEAVY = ("numpy", "openai", "wordllama", "scipy", "rich", "typer", "yaml", "pydantic", "huggingface_hub", "tokenizers")
+HEAVY = tuple(
+    [
+        "numpy",
+        "openai",
+        "wordllama",
+        "scipy",
+        "aiohttp",
+        "rich",
+        "typer",
+        "yaml",
+        "pydantic",
+        "huggingface_hub",
+        "tokenizers",
+    ]
+)
 
 
 def test_import_stays_light() -> None:
@@ -21,7 +35,7 @@ def test_an_offline_run_loads_no_endpoint_client() -> None:
         "import sys, tempfile, amemgym\n"
         "with tempfile.TemporaryDirectory() as folder:\n"
         "    amemgym.run('starter', 'rag', users=1, periods=1, out=folder + '/r')\n"
-        "print([name for name in ('openai', 'httpx', 'httpx2') if name in sys.modules])"
+        "print([name for name in ('aiohttp', 'openai', 'httpx', 'httpx2') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

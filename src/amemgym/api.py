@@ -14,6 +14,7 @@ from amemgym.agents import AgentSpec, agent_of_class
 from amemgym.env import find_rules
 from amemgym.errors import AMemGymError, RunDirectoryError, RunFailed, UnknownName, UsageError, raised
 from amemgym.evaluate import (
+    FailedEpisodes,
     Import,
     Run,
     RunDirectory,
@@ -37,7 +38,7 @@ from amemgym.secrets import redact
 from amemgym.together import wait_for
 
 #: how a failure of somebody else's code is told
-CODE_RAISED = "its code raised"
+CODE_RAISED = "code raised"
 
 
 @dataclass(frozen=True, repr=False)
@@ -292,7 +293,7 @@ def _report(manifest: dict[str, Any], outcome: RunOutcome, directory: RunDirecto
         used = [count["seconds"] for role, count in episode.ledger.items() if role in OWN_ROLES]
         if used:
             seconds[episode.agent] = seconds.get(episode.agent, 0.0) + sum(used)
-    scores = summarise(manifest, outcome.episodes, outcome.upper_bounds, dataset)
+    scores = summarise(manifest, outcome.episodes, outcome.upper_bounds, dataset, FailedEpisodes(directory.path).all())
     return RunReport(scores, directory.path, tuple(outcome.failures), seconds)
 
 

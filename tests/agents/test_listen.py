@@ -65,7 +65,7 @@ class Pair:
 
     def check(self) -> None:
         assert self.listener._window == self.speaker._window
-        assert self.listener.holdings() == self.speaker.holdings()
+        assert asyncio.run(self.listener.holdings()) == asyncio.run(self.speaker.holdings())
         assert self.listener.dropped == self.speaker.dropped
         for one, other in ((self.speaker._memory, self.listener._memory),):
             if isinstance(one, Diary) and isinstance(other, Diary):
@@ -97,7 +97,7 @@ def test_the_pair_does_remember_something(kind: str) -> None:
         pair.talk(f"message {number}", number)
     assert len(pair.listener._window) == 2
     assert sum(isinstance(request.task, Reply) for request in pair.provider.requests) == 5
-    held = pair.listener.holdings()
+    held = asyncio.run(pair.listener.holdings())
     if kind == "diary":
         assert isinstance(pair.listener._memory, Diary) and len(pair.listener._memory.writes) == 4
     else:

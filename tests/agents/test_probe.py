@@ -168,7 +168,7 @@ def test_what_does_not_fit_beside_a_probe_is_left_out_of_that_probe_alone() -> N
 def state(agent: ConversationalAgent) -> tuple[object, ...]:
     """All that an agent holds."""
     memory = agent._memory
-    inside = memory.snapshot() if isinstance(memory, Noted) else agent.holdings()
+    inside = memory.snapshot() if isinstance(memory, Noted) else asyncio.run(agent.holdings())
     return json.dumps(inside, default=str), list(agent._window), agent.dropped, list(agent._early)
 
 
@@ -218,7 +218,7 @@ def test_questions_at_once_do_not_meet(kind: str) -> None:
 def test_a_copy_is_of_its_moment() -> None:
     agent = agent_with(Noted, Scripted(replies), Habits(freq=1, n_s=0))
     say(agent, 0)
-    early = await agent.freeze()
+    early = asyncio.run(agent.freeze())
     say(agent, 1)
 
     async def ask() -> tuple[ProbeReply, ProbeReply]:

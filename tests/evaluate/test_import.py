@@ -91,7 +91,7 @@ def test_users_of_unequal_length_are_pooled(both: RunReport) -> None:
         assert scores["by_period_n"] == [20] * 11 + [10] * 10
         assert scores["overall"] + sum(scores["diagnosis"].values()) == pytest.approx(1, abs=1e-12)
         assert scores["overall"] + sum(scores["errors"].values()) == pytest.approx(1, abs=1e-12)
-        assert scores["episodes"] == {"finished": 2, "planned": 2}
+        assert scores["episodes"] == {"finished": 2, "planned": 2, "failed": []}
     assert both.scores["finished"] is True
     assert both.scores["protocol"] == {"name": "v1-imported", "version": 1}
     assert both.scores["first_score"] == "ratio_of_means"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import html
 import json
 import subprocess
 import sys
@@ -194,11 +195,21 @@ def test_a_memory_that_raises_ends_its_own_episodes_alone(tmp_path: Path) -> Non
     with pytest.raises(RunFailed, match=r"4 episodes or upper bounds did not finish.*and 3 more") as caught:
         amemgym.run("starter", [Broken, Late, Diary, "oracle"], out=tmp_path / "r", **SMALL)
     said = str(caught.value)
-    assert "agent 'Broken', user 0, period 0: its code raised ValueError: lost my glasses (at test_run.py:" in said
+    assert (
+        "agent 'Broken', user 0, period 0: its memory's code raised ValueError: lost my glasses (at test_run.py:"
+        in said
+    )
     assert "amemgym resume" in said
     report = amemgym.score(tmp_path / "r")
     assert (report["Broken"]["n"], report["Broken"]["overall"]) == (0, None)
-    assert report["Broken"]["episodes"] == {"finished": 0, "planned": 2}
+    episodes = report["Broken"]["episodes"]
+    assert (episodes["finished"], episodes["planned"]) == (0, 2)
+    assert [(one["user"], one["boundary"]) for one in episodes["failed"]] == [(0, "memory"), (1, "memory")]
+    assert "lost my glasses" in episodes["failed"][0]["error"]
+    warned = [
+        w for w in report["Broken"]["warnings"] if w.startswith("2 of 2 episodes failed (2 at the boundary memory)")
+    ]
+    assert len(warned) == 1 and warned[0] in html.unescape(amemgym.write_report(report)[0].read_text("utf-8"))
     assert report["Diary"]["n"] == report["oracle"]["n"] == 32
     assert report.scores["finished"] is False
 

@@ -242,7 +242,7 @@ def test_the_defaults_copy_attributes_and_keep_tools() -> None:
         twin = new_memory(Plain, memory.tools)
         twin.restore(snapshot)
         assert await read_from(twin, "?", NOW, 9) == (Item(TALK[0].content),)
-        assert twin.tools is memory.tools
+        assert twin.tools == memory.tools
         assert memory.export() is None
         memory.clear()
         assert await read_from(memory, "?", NOW, 9) == ()

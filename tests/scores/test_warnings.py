@@ -126,6 +126,7 @@ def agent(**changes: Any) -> dict[str, Any]:
         "chosen_by_position": [60, 50, 45, 45],
         "memory_empty": 0,
         "memory_written": 80,
+        "episodes": {"finished": 2, "planned": 3, "failed": []},
     }
     return sound | changes
 
@@ -147,6 +148,10 @@ def test_a_sound_agent_has_no_warning() -> None:
         ({"memory_empty": 3}, "empty after 3 of the 80"),
         ({"probes": {"n": 200, "failed": 0, "unreadable": 11}}, "11 of 200 (6%) probes got no readable reply"),
         ({"probes": {"n": 200, "failed": 11, "unreadable": 0}}, "11 of 200 (6%) probes ended in an error"),
+        (
+            {"episodes": {"finished": 2, "planned": 3, "failed": [{"boundary": "memory", "user": 1, "error": "gone"}]}},
+            "1 of 3 episodes failed (1 at the boundary memory) and are in no score; the first, user 1: gone",
+        ),
         ({"undiagnosed": 1}, "1 of 80 wrong answers have no probe"),
     ],
 )

@@ -1,5 +1,6 @@
 """Evaluation: the run and its schedule, exams and the upper bound, the run directory."""
 
+from amemgym.evaluate.failed import FailedEpisode, FailedEpisodes
 from amemgym.evaluate.imported import Import, import_directory
 from amemgym.evaluate.manifest import default_directory, describe_data, make_manifest
 from amemgym.evaluate.offpolicy import read_recorded, recorded_data
@@ -20,6 +21,8 @@ __all__ = [
     "Conversation",
     "EpisodeResult",
     "ExamResult",
+    "FailedEpisode",
+    "FailedEpisodes",
     "Import",
     "ProbeResult",
     "Run",

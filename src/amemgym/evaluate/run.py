@@ -22,9 +22,9 @@ from amemgym.errors import (
     RunDirectoryError,
     StorageError,
     UsageError,
-    raised,
 )
 from amemgym.evaluate.examine import Seat
+from amemgym.evaluate.failed import FailedEpisode, FailedEpisodes, boundary_of, said
 from amemgym.evaluate.offpolicy import Recorded
 from amemgym.evaluate.play import play, turns
 from amemgym.evaluate.reference import play_reference
@@ -36,6 +36,7 @@ from amemgym.evaluate.watch import RunWatcher
 from amemgym.llm import Doors, Gateway, Lender, Line, ModelSettings, embedder
 from amemgym.memory import Tools
 from amemgym.scenario import Dataset, Scenario
+from amemgym.secrets import redact
 from amemgym.tasks import prompts_for
 from amemgym.together import first_failure
 
@@ -49,6 +50,22 @@ class RunOutcome:
     failures: list[str] = field(default_factory=list)
     # why the run stopped before its end
     stopped: Exception | None = None
+
+
+@dataclass(frozen=True)
+class _Job:
+    """Whose episode a job is, or whose upper bound (then `agent` is "")."""
+
+    agent: str
+    user: int
+    user_id: str
+    trial: int | None = None
+
+    @property
+    def name(self) -> str:
+        if not self.agent:
+            return f"upper bound, user {self.user}"
+        return f"agent '{self.agent}', user {self.user}" + ("" if self.trial is None else f", trial {self.trial}")
 
 
 class Run:
@@ -90,6 +107,7 @@ class Run:
         self._bounds = list(bound_names(agents, model).values()) if spec.upper_bound else []
         self._doors = Doors(spec.concurrency, spec.attempts, watcher)
         self._gateway = Gateway()
+        self._failed = FailedEpisodes(directory.path)
         self._outcome = RunOutcome()
 
     def check(self) -> None:
@@ -98,6 +116,8 @@ class Run:
         users = [self._user_model] if playing and not self._recorded else []
         for settings in (*playing, *users, *(model for _, model in self._bounds)):
             self._doors.to(settings)
+        if any(not agent.is_reference and agent.memory_type().needs_endpoint for agent in self._agents):
+            Gateway.check()
 
     async def play(self) -> RunOutcome:
         """Play everything that is not finished. What stopped it early, and what failed, is in the outcome."""
@@ -105,14 +125,14 @@ class Run:
         self._fingerprint = str(self._directory.manifest()["fingerprint"])
         episodes = asyncio.Semaphore(self._spec.concurrency)
 
-        async def one(job: Callable[[], Awaitable[None]], name: str) -> None:
+        async def one(job: Callable[[], Awaitable[None]], of: _Job) -> None:
             async with episodes:
-                await self._guarded(job, name)
+                await self._guarded(job, of)
 
         try:
             async with asyncio.TaskGroup() as group:
-                for job, name in self._jobs():
-                    group.create_task(one(job, name))
+                for job, of in self._jobs():
+                    group.create_task(one(job, of))
         except BaseExceptionGroup as group_error:
             failure = first_failure(group_error)
             if not isinstance(failure, Exception):
@@ -151,32 +171,33 @@ class Run:
             return sum(len(turns(s)) for period in self._recorded.of(scenario.id, 0) for s in period)
         return sum(len(p.sessions) * self._rules.rounds(i) for i, p in enumerate(scenario.periods))
 
-    def _jobs(self) -> list[tuple[Callable[[], Awaitable[None]], str]]:
+    def _jobs(self) -> list[tuple[Callable[[], Awaitable[None]], _Job]]:
         """Users first, so that finished users come early."""
-        jobs: list[tuple[Callable[[], Awaitable[None]], str]] = []
+        jobs: list[tuple[Callable[[], Awaitable[None]], _Job]] = []
         for user, scenario in enumerate(self._dataset):
             for bound, model in self._bounds:
-                jobs.append((self._upper_bound_job(model, bound, user, scenario), f"upper bound, user {user}"))
+                jobs.append((self._upper_bound_job(model, bound, user, scenario), _Job("", user, scenario.id)))
             for trial in range(self._spec.trials):
                 for agent in self._agents:
-                    name = f"agent '{agent.name}', user {user}" + (f", trial {trial}" if self._spec.trials > 1 else "")
-                    jobs.append((self._episode_job(agent, user, scenario, trial), name))
+                    of = _Job(agent.name, user, scenario.id, trial if self._spec.trials > 1 else None)
+                    jobs.append((self._episode_job(agent, user, scenario, trial), of))
         return jobs
 
-    async def _guarded(self, job: Callable[[], Awaitable[None]], name: str) -> None:
+    async def _guarded(self, job: Callable[[], Awaitable[None]], of: _Job) -> None:
         """Do a job; what ends it alone is noted, what would end every other one too is raised."""
         try:
             await job()
         except (FatalModelError, StorageError, UsageError, RunDirectoryError):
             raise
-        except AgentFailed as error:
-            self._outcome.failures.append(str(error))
-        except AMemGymError as error:
+        except Exception as error:  # also code from elsewhere: a memory's, a plug-in's
             if isinstance(error, EndpointUnavailable) and self._doors.is_outage():
                 raise
-            self._outcome.failures.append(f"{name}: {error}")
-        except Exception as error:  # code from elsewhere: a memory's, a plug-in's
-            self._outcome.failures.append(f"{name}: its code raised {raised(error)}")
+            told = said(error)
+            self._outcome.failures.append(told if isinstance(error, AgentFailed) else f"{of.name}: {told}")
+            if of.agent:
+                self._failed.write(
+                    FailedEpisode(of.agent, of.user, of.user_id, of.trial or 0, boundary_of(error), redact(told))
+                )
 
     def _episode_job(
         self, agent: AgentSpec, user: int, scenario: Scenario, trial: int
@@ -190,6 +211,7 @@ class Run:
             else:
                 result = await self._play(agent, user, scenario, trial)
                 self._directory.write_episode(result)
+            self._failed.forget(agent.name, scenario.id, trial)
             self._outcome.episodes.append(result.without_texts())
             self._watcher.finished(agent.name, scenario.id)
 

@@ -6,6 +6,7 @@
       journal/AGENT/USER-tTRIAL.jsonl  every model reply of an episode, appended before it is used
       journal/upper-bound/MODEL/USER.jsonl
       episodes/AGENT/USER-tTRIAL.json  a finished episode: exams, conversation, what memory held, counts
+      failed/AGENT/USER-tTRIAL.json    an episode that failed: at which boundary, and why (until it is finished)
       upper-bound/MODEL/USER.json      a finished user's upper bound
       scores.json                      the scores of what is finished, from the files above
       report.html, results.csv, …      what `report` and `compare` write: made from the files above, read by nothing

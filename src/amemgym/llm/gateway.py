@@ -14,8 +14,9 @@ import socket
 from dataclasses import dataclass
 from secrets import token_urlsafe
 from typing import TYPE_CHECKING, Any, Self
+from urllib.request import getproxies, proxy_bypass
 
-from amemgym.errors import StorageError
+from amemgym.errors import UsageError
 from amemgym.llm import openai_form
 from amemgym.llm.door import Door, Line, Model
 from amemgym.llm.embed import Embedder
@@ -49,8 +50,18 @@ class Gateway:
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
+    @staticmethod
+    def check() -> None:
+        """Raises UsageError where the environment sends clients by way of a proxy, which cannot reach this machine's
+        loopback and would be shown what is said there."""
+        proxies = getproxies()
+        used = next((name for name in ("http", "all") if proxies.get(name)), None)
+        if used and not proxy_bypass(LOOPBACK[0]):
+            name = f"{used.upper()}_PROXY"
+            raise UsageError(f"{name} would get what memories ask their model at {LOOPBACK[0]}; add that to NO_PROXY")
+
     async def start(self) -> None:
-        """Serve from now on, if it does not yet. Raises StorageError where there is no port for it."""
+        """Serve from now on, if it does not yet. Raises UsageError as `check`, and where there is no port for it."""
         async with self._starting:
             if self._runner is None:
                 await self._start()
@@ -58,6 +69,7 @@ class Gateway:
     async def _start(self) -> None:
         from aiohttp import web  # 0.2 s, and few runs need it
 
+        self.check()
         app = web.Application(client_max_size=LARGEST)
         app.router.add_route("*", "/{address}/v1/{what:.*}", self._handle)
         app.router.add_route("*", "/{rest:.*}", self._handle)
@@ -70,9 +82,7 @@ class Gateway:
             await web.SockSite(runner, listener, backlog=1024).start()
         except OSError as error:
             listener.close()
-            raise StorageError(
-                f"no port of {LOOPBACK[0]} can be had for memories' model calls: {error.strerror}"
-            ) from error
+            raise UsageError(f"no port of {LOOPBACK[0]} can be had for memories' calls: {error.strerror}") from error
         self._runner = runner
         # an address may be quoted in an error that a memory system raises; nothing of it is ever written
         self._token, self._path = (remember(token_urlsafe(24)).get_secret_value() for _ in range(2))

@@ -6,6 +6,7 @@ without the exam's labels; what its endpoint was refused meanwhile is raised her
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
@@ -20,6 +21,7 @@ from amemgym.errors import AMemGymError, MemoryFailed, raised
 from amemgym.llm import at, here
 from amemgym.memory.protocol import Item, Memory, MemoryMaker, Tools
 from amemgym.messages import Message
+from amemgym.secrets import redact
 from amemgym.together import first_failure
 
 #: blocking memories at work at once, over all episodes
@@ -96,7 +98,7 @@ async def _call(memory: Memory, what: str, *arguments: object) -> Any:
             # whoever waited for the endpoint in the event loop would wait for himself: it is served there
             waits = type(memory).blocking or type(memory).needs_endpoint
             if waits and not inspect.iscoroutinefunction(method):
-                result = await run_sync(lambda: method(*arguments), limiter=_limiter())
+                result = await _in_thread(memory, lambda: method(*arguments))
             else:
                 result = method(*arguments)
             return await result if isinstance(result, Awaitable) or inspect.isawaitable(result) else result
@@ -105,7 +107,31 @@ async def _call(memory: Memory, what: str, *arguments: object) -> Any:
     except (Exception, SystemExit) as error:
         if isinstance(error, BaseExceptionGroup) and isinstance(first := first_failure(error), AMemGymError):
             raise first from error  # a memory that asks side by side
-        raise MemoryFailed(f"its memory's code raised {raised(error)} in {_name(memory)}.{what}") from error
+        raise MemoryFailed(f"its memory's code raised {redact(raised(error))} in {_name(memory)}.{what}") from error
+
+
+async def _in_thread(memory: Memory, call: Callable[[], Any]) -> Any:
+    """The call, made in a worker thread. A thread cannot be stopped: where the call is cancelled, its endpoint serves
+    it no more, and it is waited for, as nothing else may use the memory meanwhile."""
+    begun = False
+
+    def work() -> Any:
+        nonlocal begun
+        begun = True
+        return call()
+
+    at_work = asyncio.ensure_future(run_sync(work, limiter=_limiter()))
+    try:
+        return await asyncio.shield(at_work)
+    except asyncio.CancelledError:
+        if not begun:
+            at_work.cancel()
+        if memory.tools.endpoint is not None:
+            memory.tools.endpoint.release()
+        await asyncio.wait([at_work])
+        if not at_work.cancelled():
+            at_work.exception()  # nobody is told: the cancellation says enough
+        raise
 
 
 def _name(memory: Memory) -> str:

@@ -32,7 +32,7 @@ BUILT_IN: dict[str, type[Memory]] = {
 
 @dataclass(frozen=True)
 class KnownMemory:
-    """A memory as it is listed: what brings it (with its version), what it is, and why it cannot be used here, if so."""
+    """A memory as it is listed: what brings it (with its version), what it is, and, if so, why it is missing."""
 
     origin: str
     about: str

@@ -204,15 +204,19 @@ def _tokens(agents: Agents) -> str:
     rows = [
         [
             text(name),
-            *_cost(agent["calls"], agent["tokens"]),
+            *_cost(agent["agent_calls"], agent["agent_tokens"]),
+            *_cost(agent["memory_calls"], agent["memory_tokens"]),
             *_cost(agent["probe_calls"], agent["probe_tokens"]),
             *_cost(agent["user_calls"], agent["user_tokens"]),
         ]
         for name, agent in agents
         if not agent["reference"]
     ]
-    header = ["agent", *(f"{who}{what}" for who in ("", "probe ", "user ") for what in ("calls", "input", "output"))]
-    said = "Calls and tokens of the assistant itself, of the probes, and of the simulated user. ≈: estimated."
+    header = [
+        "agent",
+        *(f"{who}{what}" for who in ("", "memory ", "probe ", "user ") for what in ("calls", "input", "output")),
+    ]
+    said = "Calls and tokens of the assistant itself, its memory, the probes and the simulated user. ≈: estimated."
     return _section("Tokens", said, [_table(header, rows)] if rows else [])
 
 

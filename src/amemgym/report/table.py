@@ -15,6 +15,8 @@ from amemgym.scores import models_played
 
 #: the column of failure shares
 FAILURES = "write/read/use"
+#: the columns of what memories asked of a model
+MEMORY = ("memory in/out", "calls")
 SCORES = {"ratio_of_means": "ratio of means", "mean_of_ratios": "mean of ratios"}
 
 
@@ -50,7 +52,8 @@ def notes(scores: Mapping[str, Any]) -> list[str]:
         f" {data['exams']} exams; protocol {scores['protocol']['name']} (version {scores['protocol']['version']}),"
         f" seed {scores['seed']}, trials {scores['trials']}",
         f"memory score: (overall − random) / (upper bound − random), {SCORES[first]} ({SCORES[other]}: scores.json)."
-        " ±: 95%, clustered by user. By period: ▁ 0 to █ 1. Seconds: what the model took, summed. ~: estimated",
+        " ±: 95%, clustered by user. By period: ▁ 0 to █ 1. Tokens: the agent's replies and exams; memory: its"
+        " own calls. Seconds: what the model took, summed. ~: estimated",
         *remarks(scores),
     ]
 
@@ -112,7 +115,8 @@ def _table(scores: Mapping[str, Any], seconds: Mapping[str, float]) -> Table:
     probed = any(agent["diagnosis"] for agent in scores["agents"].values())
     if probed:
         table.add_column(FAILURES, no_wrap=True)
-    for name in ("n", "invalid", "tokens in/out", "seconds"):
+    asks = any(agent["memory_calls"] for agent in scores["agents"].values())
+    for name in ("n", "invalid", "tokens in/out", *(MEMORY if asks else ()), "seconds"):
         table.add_column(name, justify="right", no_wrap=True)
     first = scores["first_score"]
     entries = ranked(scores)
@@ -129,7 +133,8 @@ def _table(scores: Mapping[str, Any], seconds: Mapping[str, float]) -> Table:
             *([_failures(agent["diagnosis"])] if probed else []),
             str(agent["n"]),
             _count(agent["invalid"], agent["n"]) if played else "",
-            _tokens(agent["tokens"]) if played else "",
+            _tokens(agent["agent_tokens"]) if played else "",
+            *([_tokens(agent["memory_tokens"]), str(agent["memory_calls"])] if asks and played else [""] * 2 * asks),
             f"{seconds[name]:.1f}" if played and name in seconds else "",
             style="" if played else "dim",
             end_section=last_played,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from amemgym.evaluate import EpisodeResult, UpperBoundResult
+from amemgym.evaluate import EpisodeResult, FailedEpisode, UpperBoundResult
 from amemgym.scenario import Dataset, Scenario
 from amemgym.scores.bounds import Bounds, bounds_by_agent, bounds_by_model
 from amemgym.scores.by_user import by_user
@@ -30,6 +30,15 @@ from amemgym.scores.warnings import agent_warnings, run_warnings
 
 #: roles whose calls are the assistant's own
 OWN_ROLES = ("assistant", "memory", "exam")
+#: what is counted together in scores.json, by the beginning of its name there
+_COSTS = {
+    "": OWN_ROLES,
+    "agent_": ("assistant", "exam"),
+    "memory_": ("memory",),
+    "embedding_": ("embedding",),
+    "probe_": ("probe",),
+    "user_": ("user",),
+}
 
 
 def summarise(
@@ -37,6 +46,7 @@ def summarise(
     episodes: Sequence[EpisodeResult],
     upper_bounds: Sequence[UpperBoundResult],
     dataset: Dataset,
+    failed: Sequence[FailedEpisode] = (),
 ) -> dict[str, Any]:
     """The scores of a run. Depends on the results alone, not on how or in which order they came about."""
     compared = manifest["compared"]
@@ -74,9 +84,20 @@ def summarise(
         # of the assistants; of all agents where there are not two assistants
         "pairs": [pair.as_dict() for pair in compare_agents({name: cells[name] for name in compared_agents})],
     }
-    for agent in scores["agents"].values():
+    for name, agent in scores["agents"].items():
+        agent["episodes"]["failed"] = [_failure(one) for one in failed if one.agent == name]
         agent["warnings"] = agent_warnings(agent, scores["random"])
     return scores | {"warnings": run_warnings(scores)}
+
+
+def _failure(failed: FailedEpisode) -> dict[str, Any]:
+    return {
+        "user": failed.user,
+        "user_id": failed.user_id,
+        "trial": failed.trial,
+        "boundary": failed.boundary,
+        "error": failed.error,
+    }
 
 
 def _agent(
@@ -248,9 +269,10 @@ def _probes(episodes: Sequence[EpisodeResult]) -> dict[str, int]:
 
 
 def _cost(episodes: Sequence[EpisodeResult], agent: Mapping[str, Any]) -> dict[str, Any]:
-    """Tokens and calls of the agent, its probes and its simulated user; None where an import has no record of them."""
+    """Tokens and calls of the agent, of these its memory's own, of its probes and its simulated user, and what a memory
+    system had embedded; None where an import has no record of them."""
     found: dict[str, Any] = {}
-    for prefix, roles in (("", OWN_ROLES), ("probe_", ("probe",)), ("user_", ("user",))):
+    for prefix, roles in _COSTS.items():
         calls = _count(episodes, roles, "calls")
         known = calls > 0 or not agent.get("imported")
         found |= {

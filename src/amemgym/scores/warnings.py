@@ -6,6 +6,7 @@ warned of.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -57,9 +58,12 @@ def what_is_missing(scores: Mapping[str, Any]) -> str | None:
 
 def agent_warnings(agent: Mapping[str, Any], chance: float | None) -> list[str]:
     """What concerns one agent, from its entry in scores.json; `chance` is the run's random accuracy."""
-    if agent["reference"] or not agent["n"]:
+    if agent["reference"]:
         return []
+    if not agent["n"]:
+        return [sentence for sentence in [_failed(agent)] if sentence]
     found = [
+        _failed(agent),
         _chance(agent, chance),
         _flat(agent),
         _empty(agent),
@@ -77,6 +81,19 @@ def agent_warnings(agent: Mapping[str, Any], chance: float | None) -> list[str]:
         _undiagnosed(agent),
     ]
     return [sentence for sentence in found if sentence]
+
+
+def _failed(agent: Mapping[str, Any]) -> str | None:
+    """The episodes that failed, at which boundary, and why the first did."""
+    failed = agent["episodes"]["failed"]
+    if not failed:
+        return None
+    counts = Counter(one["boundary"] for one in failed)
+    where = ", ".join(f"{count} at the boundary {boundary}" for boundary, count in sorted(counts.items()))
+    return (
+        f"{len(failed)} of {agent['episodes']['planned']} episodes failed ({where}) and are in no score;"
+        f" the first, user {failed[0]['user']}: {failed[0]['error']}"
+    )
 
 
 def _chance(agent: Mapping[str, Any], chance: float | None) -> str | None:
