@@ -8,5 +8,6 @@ from __future__ import annotations
 
 #: name → `module:Class`
 ADAPTERS: dict[str, str] = {
+    "amem-package": "amemgym.memory.adapters.amem_package:AMemPackageMemory",
     "langmem": "amemgym.memory.adapters.langmem:LangMemMemory",
 }

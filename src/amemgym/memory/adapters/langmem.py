@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amemgym.llm import Endpoint
+from amemgym.memory.adapters.endpoint_client import LOOPBACK, EndpointClient
 from amemgym.memory.protocol import Item, Memory
 from amemgym.memory.store import message_time
 from amemgym.messages import Message, Role
@@ -31,8 +32,6 @@ from amemgym.tasks import Chat, ExtractFacts, Operation, ReconcileFacts, StandIn
 NAMESPACE = ("memories",)
 #: langgraph would go on for 10,000 steps where a model cannot be reached; a write takes under 10
 MOST_STEPS = 25
-#: how this machine is reached: by no proxy that the environment names, and without certificates to load
-LOOPBACK: dict[str, Any] = {"trust_env": False, "verify": False}
 #: more than any store holds
 EVERYTHING = 10**9
 
@@ -69,13 +68,14 @@ class LangMemMemory(Memory):
         self._vectors: _Vectors | None = None
         self._store: Any = None
         self._manager: Any = None
+        self._client: EndpointClient | None = None
 
     def write(self, messages: Sequence[Message], now: datetime) -> None:
         if not messages:
             return
         store, vectors = self._opened()
         if self._manager is None:
-            self._manager = self._new_manager(store, vectors)
+            self._manager = self._new_manager(store)
         said = [message.as_chat() for message in messages]
         with _quietly():
             # one thread at a time, or what it writes would be in no certain order
@@ -118,8 +118,8 @@ class LangMemMemory(Memory):
         super().clear()
 
     def close(self) -> None:
-        if self._vectors is not None:
-            self._vectors.http.close()
+        if self._client is not None:
+            self._client.close()
 
     @staticmethod
     def stand_in(chat: Chat) -> StandIn[Any] | None:
@@ -139,21 +139,21 @@ class LangMemMemory(Memory):
         if self._vectors is None:
             from langgraph.store.memory import InMemoryStore
 
-            assert self.tools.endpoint is not None
-            self._vectors = _Vectors(self.tools.endpoint)
+            self._client = EndpointClient(self.tools.endpoint)
+            self._vectors = _Vectors(self._client)
             # the text alone: the default would embed the names of the fields too
             self._store = InMemoryStore(index={"embed": self._vectors.embed, "fields": ["content.content"]})
         return self._store, self._vectors
 
-    def _new_manager(self, store: Any, vectors: _Vectors) -> Any:
-        assert self.tools.endpoint is not None
+    def _new_manager(self, store: Any) -> Any:
+        assert self.tools.endpoint is not None and self._client is not None
         with _quietly():
             from langmem import create_memory_store_manager
 
         for name in ("extraction", "trustcall", "langmem", "langchain", "langgraph"):
             # or its complaints about a reply, which are the model's affair, would go to the terminal
             logging.getLogger(name).addHandler(logging.NullHandler())
-        model = _chat_model(self.tools.endpoint, vectors.http)
+        model = _chat_model(self.tools.endpoint, self._client.http)
         manager = create_memory_store_manager(model, namespace=NAMESPACE, store=store)
         inner = manager.memory_manager
         manager.memory_manager = _counting_manager()(
@@ -176,14 +176,8 @@ class LangMemMemory(Memory):
 class _Vectors:
     """The run's embedder as the store asks for it: a text that is held is embedded once."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
-        import openai
-
-        self._model = endpoint.embedding_model
-        self.http = openai.DefaultHttpxClient(**LOOPBACK)
-        self._client = openai.OpenAI(
-            base_url=endpoint.base_url, api_key=endpoint.api_key, max_retries=0, timeout=None, http_client=self.http
-        )
+    def __init__(self, client: EndpointClient) -> None:
+        self._client = client
         self.known: dict[str, NDArray[np.float32]] = {}
 
     def embed(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
@@ -191,8 +185,7 @@ class _Vectors:
 
     def of(self, text: str) -> NDArray[np.float32]:
         if text not in self.known:
-            (made,) = self._client.embeddings.create(model=self._model, input=[text]).data
-            self.known[text] = np.asarray(made.embedding, dtype=np.float32)
+            self.known[text] = self._client.embed([text])[0]
         return self.known[text]
 
     def keep(self, texts: set[str]) -> None:
