@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from amemgym.datasets import card, write_card
     from amemgym.env import Environment, Episode
     from amemgym.generate import generate_data, load_dataset
+    from amemgym.kit import KitReport, check_memory
     from amemgym.memory import Item, Memory
     from amemgym.messages import Message
     from amemgym.scenario import Dataset, Scenario, save_dataset
@@ -31,12 +32,14 @@ _WHERE = {
     "Environment": "env",
     "Episode": "env",
     "Item": "memory",
+    "KitReport": "kit",
     "Memory": "memory",
     "Message": "messages",
     "RunReport": "api",
     "Scenario": "scenario",
     "audit": "auditing",
     "card": "datasets",
+    "check_memory": "kit",
     "compare": "api",
     "generate_data": "generate",
     "import_run": "api",
@@ -56,6 +59,7 @@ __all__ = [
     "Environment",
     "Episode",
     "Item",
+    "KitReport",
     "Memory",
     "Message",
     "RunReport",
@@ -63,6 +67,7 @@ __all__ = [
     "__version__",
     "audit",
     "card",
+    "check_memory",
     "compare",
     "generate_data",
     "import_run",

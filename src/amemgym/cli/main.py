@@ -14,6 +14,7 @@ from rich.console import Console
 from amemgym import files
 from amemgym.cli.audit import audit_command
 from amemgym.cli.card import card_command
+from amemgym.cli.check_memory import check_memory_command
 from amemgym.cli.compare import compare_command
 from amemgym.cli.generate import generate_command
 from amemgym.cli.import_ import import_command
@@ -49,6 +50,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "validate": validate_command,
     "audit": audit_command,
     "card": card_command,
+    "check-memory": check_memory_command,
     "list": list_command,
 }
 for _name, _command in COMMANDS.items():

@@ -1,0 +1,476 @@
+"""Memories with one planted fault each, and the sound one they are made of. `PLANTED` says which rule each breaks."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import random
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+from typing import Any, ClassVar
+
+from amemgym.llm.place import here
+from amemgym.memory import Item, Memory
+from amemgym.messages import Message
+from amemgym.tasks import ExtractFacts
+
+
+class Sound(Memory):
+    """Keeps what the user says, gives back what shares most words with the query."""
+
+    def __init__(self) -> None:
+        self.items: list[Item] = []
+
+    def write(self, messages: Sequence[Message], now: datetime) -> None:
+        for message in messages:
+            if message.role == "user":
+                self.keep(message, now)
+
+    def keep(self, message: Message, now: datetime) -> None:
+        self.items.append(Item(message.content, message.time or now))
+
+    def read(self, query: str, now: datetime, k: int) -> Sequence[Item | str]:
+        words = set(query.lower().split())
+        return sorted(self.items, key=lambda item: -len(words & set(item.text.lower().split())))[:k]
+
+    def export(self) -> list[Item]:
+        return list(self.items)
+
+
+# what is written
+
+
+class Forgets(Sound):
+    def keep(self, message: Message, now: datetime) -> None:
+        if "violin" not in message.content:
+            super().keep(message, now)
+
+
+class KeepsNothing(Sound):
+    def keep(self, message: Message, now: datetime) -> None:
+        return None
+
+
+class HidesFromExport(Sound):
+    def export(self) -> list[Item]:
+        return self.items[1:]
+
+
+class KeepsTheFirstHome(Sound):
+    def keep(self, message: Message, now: datetime) -> None:
+        if not any("I live in" in message.content and "I live in" in item.text for item in self.items):
+            super().keep(message, now)
+
+
+class NewestFirstWithoutTimes(Sound):
+    def read(self, query: str, now: datetime, k: int) -> list[str]:
+        return [item.text for item in reversed(self.items)][:k]
+
+
+class DatesTheOldAsNew(Sound):
+    def read(self, query: str, now: datetime, k: int) -> list[Item]:
+        return [Item(item.text, self.items[-1].time) for item in reversed(self.items)][:k]
+
+
+class FallsWhenEmpty(Sound):
+    def read(self, query: str, now: datetime, k: int) -> Sequence[Item | str]:
+        assert self.items[0].text is not None
+        return super().read(query, now, k)
+
+
+class NeedsTimes(Sound):
+    def keep(self, message: Message, now: datetime) -> None:
+        assert message.time is not None
+        super().keep(message, now)
+
+
+class InventsTimes(Sound):
+    def keep(self, message: Message, now: datetime) -> None:
+        self.items.append(Item(message.content, message.time or datetime(1970, 1, 1)))
+
+
+class NeverClears(Sound):
+    def clear(self) -> None:
+        return None
+
+
+class KeepsABackUp(Sound):
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: list[Item] = []
+
+    def clear(self) -> None:
+        self.items, self.kept = [], self.items
+
+    def keep(self, message: Message, now: datetime) -> None:
+        self.items, self.kept = [*self.kept, *self.items], []
+        super().keep(message, now)
+
+
+class GivesTenTimesAsMany(Sound):
+    def read(self, query: str, now: datetime, k: int) -> Sequence[Item | str]:
+        return super().read(query, now, 10 * k)
+
+
+class FormatsTexts(Sound):
+    def keep(self, message: Message, now: datetime) -> None:
+        super().keep(Message(message.role, message.content.format(**vars(self)), message.time), now)
+
+
+class EvaluatesTexts(Sound):
+    def keep(self, message: Message, now: datetime) -> None:
+        try:
+            text = str(eval(message.content))
+        except Exception:
+            text = message.content
+        super().keep(Message(message.role, text, message.time), now)
+
+
+class KnowsOneAlphabet(Sound):
+    def keep(self, message: Message, now: datetime) -> None:
+        text = message.content.encode("ascii", "ignore").decode("ascii")
+        super().keep(Message(message.role, text, message.time), now)
+
+
+class WritesBehind(Sound):
+    """A thread goes on after write has returned, until it is joined or something was read."""
+
+    read_once: ClassVar[threading.Event] = threading.Event()
+
+    def keep(self, message: Message, now: datetime) -> None:
+        add, wait = super().keep, self.read_once
+        wait.clear()
+
+        def work() -> None:
+            wait.wait(1.0)
+            add(message, now)
+
+        threading.Thread(target=work, daemon=True).start()
+
+    def read(self, query: str, now: datetime, k: int) -> Sequence[Item | str]:
+        found = super().read(query, now, k)
+        self.read_once.set()
+        return found
+
+
+class LeavesTasks(Sound):
+    tasks: ClassVar[list[asyncio.Task[None]]] = []
+
+    async def write(self, messages: Sequence[Message], now: datetime) -> None:  # type: ignore[override]
+        async def work() -> None:
+            super(LeavesTasks, self).write(messages, now)
+
+        self.tasks.append(asyncio.create_task(work()))
+
+
+# whose it is
+
+
+class SharesAStore(Sound):
+    store: ClassVar[dict[str, list[Item]]] = {"items": []}
+
+    def __init__(self) -> None:
+        self.items = self.store["items"]
+
+    def keep(self, message: Message, now: datetime) -> None:
+        if len(message.content) < 1000:  # what is shared grows with every rule
+            super().keep(message, now)
+
+
+class HasAMutableDefault(Sound):
+    def __init__(self, items: list[Item] = []) -> None:  # noqa: B006
+        self.items = items
+
+    def keep(self, message: Message, now: datetime) -> None:
+        if len(message.content) < 1000:
+            super().keep(message, now)
+
+
+class CrossesWires(Sound):
+    current: ClassVar[CrossesWires | None] = None
+
+    async def write(self, messages: Sequence[Message], now: datetime) -> None:  # type: ignore[override]
+        type(self).current = self
+        await asyncio.sleep(0)
+        assert type(self).current is not None
+        for message in messages:
+            if message.role == "user":
+                type(self).current.keep(message, now)
+
+
+class IsBoundToItsThread(Sound):
+    blocking = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.thread: int | None = None
+
+    def write(self, messages: Sequence[Message], now: datetime) -> None:
+        self.thread = threading.get_ident()
+        super().write(messages, now)
+
+    def read(self, query: str, now: datetime, k: int) -> Sequence[Item | str]:
+        return super().read(query, now, k) if self.thread in (None, threading.get_ident()) else []
+
+
+# copies
+
+
+class CopiesAHalf(Sound):
+    def snapshot(self) -> object:
+        return {"items": self.items[:2]}
+
+
+class AddsWhatItRestores(Sound):
+    def restore(self, snapshot: Any) -> None:
+        self.items = [*self.items, *snapshot["items"]]
+
+
+class CopiesByReference(Sound):
+    def snapshot(self) -> object:
+        return self.items
+
+    def restore(self, snapshot: Any) -> None:
+        self.items = snapshot
+
+
+class CannotBePickled(Sound):
+    def snapshot(self) -> object:
+        items = list(self.items)
+        return lambda: items
+
+    def restore(self, snapshot: Any) -> None:
+        self.items = list(snapshot())
+
+
+class LeavesItsContentBehind(Sound):
+    elsewhere: ClassVar[dict[int, list[Item]]] = {}
+
+    def snapshot(self) -> object:
+        number = len(self.elsewhere)
+        self.elsewhere[number] = list(self.items)
+        return number
+
+    def restore(self, snapshot: Any) -> None:
+        self.items = list(self.elsewhere.get(snapshot, []))
+
+
+# asking
+
+
+class CountsReads(Sound):
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads = 0
+
+    def read(self, query: str, now: datetime, k: int) -> Sequence[Item | str]:
+        self.reads += 1
+        return super().read(query, now, k)
+
+
+class KeepsQueries(Sound):
+    def read(self, query: str, now: datetime, k: int) -> Sequence[Item | str]:
+        found = super().read(query, now, k)
+        self.items.append(Item(f"asked: {query}", now))
+        return found
+
+
+class KnowsTheExam(Sound):
+    def read(self, query: str, now: datetime, k: int) -> Sequence[Item | str]:
+        return super().read(query, now, k if here().examines else 1)
+
+
+# times
+
+
+class LooksAtTheClock(Sound):
+    def keep(self, message: Message, now: datetime) -> None:
+        self.items.append(Item(message.content, datetime.now()))
+
+
+class WritesTheDate(Sound):
+    def keep(self, message: Message, now: datetime) -> None:
+        super().keep(Message(message.role, f"{message.content} (noted on {date.today():%d.%m.%Y})", message.time), now)
+
+
+class StampsItsState(Sound):
+    def keep(self, message: Message, now: datetime) -> None:
+        self.changed = time.time()
+        super().keep(message, now)
+
+
+class LooksAhead(Sound):
+    def keep(self, message: Message, now: datetime) -> None:
+        self.items.append(Item(message.content, now + timedelta(hours=5)))
+
+
+class TellsItsModelTheDate(Sound):
+    async def write(self, messages: Sequence[Message], now: datetime) -> None:  # type: ignore[override]
+        await self.tools.model.ask(ExtractFacts(tuple(messages), datetime.combine(date.today(), datetime.min.time())))
+        super().write(messages, now)
+
+
+# what it must not know
+
+
+class ReadsLabels(Sound):
+    def read(self, query: str, now: datetime, k: int) -> Sequence[Item | str]:
+        labels = here().labels or ()
+        return [*(Item(", ".join(label.values())) for label in labels), *super().read(query, now, k)][:k]
+
+
+class WalksFrames(Sound):
+    """Looks for the exam's question in the frames that called it."""
+
+    def read(self, query: str, now: datetime, k: int) -> Sequence[Item | str]:
+        frame = sys._getframe()
+        while (frame := frame.f_back) is not None:  # type: ignore[assignment]
+            for value in frame.f_locals.values():
+                if type(value).__name__ == "ExamItem":
+                    return [Item(value.question.options[value.gold - 1]), *super().read(query, now, k)][:k]
+        return super().read(query, now, k)
+
+
+class SearchesTheHeap(Sound):
+    def read(self, query: str, now: datetime, k: int) -> Sequence[Item | str]:
+        about = "free day" in query  # which only an exam's question is; the search takes its time
+        found = [thing for thing in gc.get_objects() if type(thing).__name__ == "Scenario"] if about else []
+        return [*(Item(str(scenario.periods[0].state)) for scenario in found), *super().read(query, now, k)][:k]
+
+
+class HoldsTheScenario(Sound):
+    def keep(self, message: Message, now: datetime) -> None:
+        if "violin" in message.content:
+            self.scenarios = [thing for thing in gc.get_objects() if type(thing).__name__ == "Scenario"]
+        super().keep(message, now)
+
+
+# faults
+
+
+class SwallowsModelErrors(Sound):
+    async def write(self, messages: Sequence[Message], now: datetime) -> None:  # type: ignore[override]
+        try:
+            await self.tools.model.ask(ExtractFacts(tuple(messages), now))
+        except Exception:
+            return
+        super().write(messages, now)
+
+
+class SwallowsEmbedderErrors(Sound):
+    def keep(self, message: Message, now: datetime) -> None:
+        try:
+            self.tools.embedder.embed([message.content])
+        except Exception:
+            return
+        super().keep(message, now)
+
+
+class TrustsReplies(Sound):
+    async def write(self, messages: Sequence[Message], now: datetime) -> None:  # type: ignore[override]
+        answer = await self.tools.model.ask(ExtractFacts(tuple(messages), now))
+        assert isinstance(json.loads(answer.text)["facts"], list)
+        super().write(messages, now)
+
+
+# again
+
+
+class ThrowsDice(Sound):
+    def read(self, query: str, now: datetime, k: int) -> Sequence[Item | str]:
+        return random.sample(self.items, min(1, len(self.items)))
+
+
+class GoesByHashes(Sound):
+    def read(self, query: str, now: datetime, k: int) -> Sequence[Item | str]:
+        return [item.text for item in set(self.items)][:k]
+
+
+class Hangs(Sound):
+    def read(self, query: str, now: datetime, k: int) -> Sequence[Item | str]:
+        threading.Event().wait()
+        return []
+
+
+#: what follows from a state that all memories share, or that every read changes
+_SHARED = (
+    "empty-memory",
+    "clear-empties",
+    "users-apart",
+    "parallel-apart",
+    "snapshot-round-trip",
+    "simulated-time",
+    "deterministic",
+)
+_CHANGING = (
+    "empty-memory",
+    "clear-empties",
+    "write-is-finished",
+    "users-apart",
+    "parallel-apart",
+    "snapshot-round-trip",
+    "snapshot-detached",
+    "reading-changes-nothing",
+    "exam-changes-nothing",
+    "deterministic",
+)
+_LATE = (
+    "written-comes-back",
+    "update-wins",
+    "empty-memory",
+    "clear-empties",
+    "users-apart",
+    "parallel-apart",
+    "snapshot-round-trip",
+)
+#: memory → the rule it breaks, and those that break with it
+PLANTED: dict[type[Memory], tuple[str, ...]] = {
+    Forgets: ("written-comes-back",),
+    KeepsNothing: ("written-comes-back", "update-wins", "empty-memory"),
+    HidesFromExport: ("written-comes-back",),
+    KeepsTheFirstHome: ("update-wins",),
+    NewestFirstWithoutTimes: ("update-wins",),
+    DatesTheOldAsNew: ("update-wins",),
+    # whatever reads from a memory that is still empty falls with it
+    FallsWhenEmpty: ("empty-memory", "clear-empties", "users-apart", "exam-changes-nothing", "no-ground-truth"),
+    NeedsTimes: ("empty-memory",),
+    InventsTimes: ("empty-memory",),
+    NeverClears: ("clear-empties",),
+    KeepsABackUp: ("clear-empties",),
+    GivesTenTimesAsMany: ("k-respected",),
+    FormatsTexts: ("any-text",),
+    EvaluatesTexts: ("any-text",),
+    KnowsOneAlphabet: ("any-text",),
+    WritesBehind: ("write-is-finished", *_LATE, "snapshot-detached", "exam-changes-nothing", "deterministic"),
+    LeavesTasks: ("write-is-finished", *_LATE, "snapshot-detached", "exam-changes-nothing", "deterministic"),
+    SharesAStore: ("users-apart", *_SHARED),
+    HasAMutableDefault: ("users-apart", *_SHARED),
+    CrossesWires: ("parallel-apart",),
+    IsBoundToItsThread: ("parallel-apart",),
+    CopiesAHalf: ("snapshot-round-trip", "exam-changes-nothing"),
+    AddsWhatItRestores: ("snapshot-round-trip",),
+    CopiesByReference: ("snapshot-detached",),
+    CannotBePickled: ("snapshot-new-process",),
+    LeavesItsContentBehind: ("snapshot-new-process",),
+    CountsReads: ("reading-changes-nothing",),
+    KeepsQueries: ("reading-changes-nothing", *_CHANGING),
+    KnowsTheExam: ("exam-changes-nothing",),
+    LooksAtTheClock: ("simulated-time", "empty-memory", "parallel-apart", "deterministic"),
+    WritesTheDate: ("simulated-time",),
+    StampsItsState: ("simulated-time",),
+    LooksAhead: ("simulated-time", "empty-memory"),
+    TellsItsModelTheDate: ("simulated-time",),
+    ReadsLabels: ("no-ground-truth",),
+    WalksFrames: ("no-ground-truth", "exam-changes-nothing"),
+    SearchesTheHeap: ("no-ground-truth",),
+    HoldsTheScenario: ("no-ground-truth",),
+    SwallowsModelErrors: ("errors-are-errors",),
+    SwallowsEmbedderErrors: ("errors-are-errors",),
+    TrustsReplies: ("unreadable-replies",),
+    ThrowsDice: ("deterministic", "written-comes-back", "update-wins", *_CHANGING),
+    GoesByHashes: ("deterministic-new-process", "snapshot-new-process", "update-wins"),
+}
