@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
@@ -29,7 +31,15 @@ from amemgym.evaluate import (
     recorded_data,
 )
 from amemgym.generate import load_dataset
-from amemgym.llm import ModelSettings, check_model_name, embedder_identity, know_keys
+from amemgym.llm import (
+    AGENT_KEY,
+    ModelSettings,
+    asks_endpoint,
+    check_choice,
+    check_model_name,
+    embedder_identity,
+    know_keys,
+)
 from amemgym.memory import Memory
 from amemgym.scenario import Dataset
 from amemgym.scores import OWN_ROLES, summarise
@@ -82,7 +92,7 @@ def run(
 
     Args:
         data: a name (`starter`, the default, or `v1.base`), the path of a v1 JSON file, or a data set loaded from one.
-        agents: names, v1 configuration files, or subclasses of `amemgym.Memory`.
+        agents: names, addresses (`http:URL`), v1 configuration files, or subclasses of `amemgym.Memory`.
         model: the assistants' model: `offline`, or `openai:<name>`.
         out: the run directory; where it holds the same run, that is continued.
         watcher: is told what happens.
@@ -127,7 +137,10 @@ def run_spec(
     embedder_identity(spec.embedder)
     rules = find_rules(spec.protocol, spec.rounds_initial, spec.rounds_later)
     agents = _agents(spec, watcher, classes or {})
-    check_addresses(spec, [model, user_model, *(agent.model for agent in agents if agent.model)])
+    own_models = [agent.model for agent in agents if agent.model and not agent.is_box]
+    check_addresses(spec, [model, user_model, *own_models])
+    for settings in (model, *own_models):
+        check_choice(settings)
     dataset = _dataset(spec).limited(spec.users, spec.periods)
     recorded = read_recorded(Path(spec.off_policy), spec.off_policy_agent, dataset) if spec.off_policy else None
     manifest = make_manifest(spec, dataset, agents, model, user_model, rules, recorded)
@@ -257,8 +270,9 @@ def _agents(spec: RunSpec, watcher: RunWatcher, classes: dict[str, type[Memory]]
         # names are keys of what is written, and part of file names
         raise UsageError("an agent's name holds an API key, and would be written to the run's files; rename the agent")
     for agent in agents:
-        if not agent.is_reference:
+        if not (agent.is_reference or agent.is_box):
             _check_memory(agent)
+    _check_key(agents)
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise UsageError(f"two agents are called {', '.join(twice)}; give one of them another name")
@@ -267,10 +281,21 @@ def _agents(spec: RunSpec, watcher: RunWatcher, classes: dict[str, type[Memory]]
 
 def check_addresses(spec: RunSpec, models: Sequence[ModelSettings]) -> None:
     """Raises UsageError where an address is given that nothing would ask."""
-    if all(settings.model == "offline" for settings in models):
+    if not any(asks_endpoint(settings.model) for settings in models):
+        where = "offline" if all(settings.model == "offline" for settings in models) else "on this machine"
         for flag, url in (("--base-url", spec.base_url), ("--user-base-url", spec.user_base_url)):
             if url:
-                raise UsageError(f"{flag} {url}: nothing is asked there, the model is offline; add --model openai:NAME")
+                raise UsageError(f"{flag} {url}: nothing is asked there, the model is {where}; add --model openai:NAME")
+
+
+def _check_key(agents: Sequence[AgentSpec]) -> None:
+    """Raises UsageError where one key would be sent to two servers, as it is meant for one of them."""
+    places = sorted({"//".join(urlsplit(a.model.base_url or "")[:2]) for a in agents if a.is_box and a.model})
+    if len(places) > 1 and os.environ.get(AGENT_KEY, "").strip():
+        raise UsageError(
+            f"{AGENT_KEY} would be sent to {' and '.join(place.replace('//', '://') for place in places)}; examine them"
+            " in runs of their own, each with its key, or unset it"
+        )
 
 
 def _check_memory(agent: AgentSpec) -> None:

@@ -41,6 +41,12 @@ class Other:
         ("awi", "in-context", 2, 4, 30),
         ("awi-6-2-10", "in-context", 6, 2, 10),
         ("awi-schema-6-2", "in-context", 6, 2, 30),
+        ("wo_memory", "none", 2, 4, 30),
+        ("bm25_message", "bm25-message", 2, 4, 30),
+        ("bm25_dialog-1-2-3", "bm25-dialog", 1, 2, 3),
+        ("embedder_message", "vector", 2, 4, 30),
+        ("embedder_dialog", "vector-dialog", 2, 4, 30),
+        ("a_mem-4-0-10", "notes", 4, 0, 10),
     ],
 )
 def test_numbers_in_a_name(name: str, memory: str, freq: int, n_s: int, topk: int) -> None:

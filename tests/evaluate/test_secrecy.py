@@ -22,12 +22,14 @@ from amemgym.tasks import ChooseKnowing, FollowUp, ProbeStates
 from tests.support.models import Scripted
 
 
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Scripted:
-    """Every request of a run of all assistants on the starter data."""
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Scripted:
+    """Every request of a run of all assistants that ask a model for something, on the starter data."""
     provider = Scripted()
-    monkeypatch.setattr("amemgym.llm.doors.open_model", lambda settings, say: provider)
-    run_spec(make_spec({"agents": "native,rag,awe,awi"}), out=tmp_path / "run")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("amemgym.llm.doors.open_model", lambda settings, say: provider)
+        agents = {"agents": "native,rag,awe,awi,a_mem"}
+        run_spec(make_spec(agents), out=tmp_path_factory.mktemp("asked") / "run")
     return provider
 
 

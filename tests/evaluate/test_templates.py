@@ -23,7 +23,7 @@ def test_what_a_run_sends_is_in_its_manifest(
         return fill(self, template, **fields)
 
     monkeypatch.setattr(Prompts, "fill", noted)
-    agents = ["native", "rag", "awe", "awi", "awi-schema"]
+    agents = ["native", "rag", "awe", "awi", "awi-schema", "a_mem"]
     report = amemgym.run("starter", agents, users=1, periods=3, protocol=protocol, out=str(tmp_path / "run"))
     manifest = json.loads((report.directory / "manifest.json").read_text(encoding="utf-8"))
     assert set(manifest["compared"]["prompts"]) == set(TEMPLATES)

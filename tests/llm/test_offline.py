@@ -30,9 +30,13 @@ from amemgym.tasks import (
     ChooseKnowing,
     ChooseOption,
     Context,
+    DescribeNote,
+    Description,
+    EvolveNotes,
     ExtractFacts,
     FollowUp,
     Labels,
+    Note,
     Operation,
     Parsed,
     ReconcileFacts,
@@ -93,7 +97,13 @@ def every_task(text: str) -> list[Task[Any]]:
         UpdateRecord("pet: puppy\n\ntravel: on foot", said, NOW, ("travel", "pet")),
         RevealedStates(text, {"travel": ("bicycle", "bus"), "pet": ("puppy", "none")}, said),
         RevealedStates(text, {}),
+        DescribeNote(text),
+        EvolveNotes(note_of(text, "x"), (note_of(text), note_of(f"user: {text}", text), note_of("I have a puppy."))),
     ]
+
+
+def note_of(content: str, *tags: str) -> Note:
+    return Note(content, NOW, Description(("puppy",), tags, content))
 
 
 # ---- every task is solved

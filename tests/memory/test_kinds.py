@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from amemgym.llm import Request, embedder
 from amemgym.memory import ExactIndex, Item, Memory, find_memory, new_memory, read_from, write_to
+from amemgym.memory.registry import BUILT_IN
 from amemgym.messages import Message
 from amemgym.tasks import ExtractFacts, ReconcileFacts, UpdateRecord
 from tests.support.models import Scripted, sensible, tools_of
@@ -199,7 +200,7 @@ def test_braces_and_dollars_in_any_text_are_safe() -> None:
     assert odd in provider.requests[0].messages[0].content
 
 
-@pytest.mark.parametrize("kind", ["none", "vector", "extract", "in-context"])
+@pytest.mark.parametrize("kind", sorted(BUILT_IN))
 def test_a_snapshot_is_whole_and_goes_its_own_way(kind: str) -> None:
     async def work(memory: Memory) -> None:
         await write_to(memory, TALK[:2], NOW)

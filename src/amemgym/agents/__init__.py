@@ -1,15 +1,18 @@
-"""Agents: the protocol, the one conversational agent, the reference agents, and how they are named."""
+"""Agents: the protocol, the one conversational agent, the black box, the reference agents, and how they are named."""
 
+from amemgym.agents.box import BoxAgent
 from amemgym.agents.conversational import NO_REPLY, ConversationalAgent, Habits
 from amemgym.agents.protocol import Agent, Examinee, ExamQuestion, ExamReply, ProbeQuestion, ProbeReply
 from amemgym.agents.reference import Cell, Reference, is_reference, reference_agent, reference_names
-from amemgym.agents.spec import AgentSpec, agent_names, agent_of_class, parse_agent
+from amemgym.agents.spec import ASSISTANTS, AgentSpec, agent_names, agent_of_class, parse_agent
 from amemgym.agents.v1config import read_agent_file
 
 __all__ = [
+    "ASSISTANTS",
     "NO_REPLY",
     "Agent",
     "AgentSpec",
+    "BoxAgent",
     "Cell",
     "ConversationalAgent",
     "ExamQuestion",

@@ -66,6 +66,10 @@ class ConversationalAgent:
         self.dropped = 0
         self._early: list[Message] = []
 
+    @property
+    def waits_for_exams(self) -> bool:
+        return type(self._memory).snapshot_is_view
+
     async def reply(self, message: Message) -> Message:
         now = message.time or datetime.min
         # what does not fit any more is written before it is asked for

@@ -83,6 +83,11 @@ class Agent(Protocol):
         """Messages lost because the model's context was full."""
         ...
 
+    @property
+    def waits_for_exams(self) -> bool:
+        """Whether what `freeze` gives only holds until the next turn, so that exams cannot go on beside it."""
+        ...
+
     async def reply(self, message: Message) -> Message:
         """The assistant's reply to a user message, having remembered what it remembers. Raises ModelError."""
         ...
@@ -92,7 +97,8 @@ class Agent(Protocol):
         ...
 
     async def freeze(self) -> Callable[[], Awaitable[Examinee]]:
-        """The agent as it is now: each call makes a fresh examinee of that moment, whatever happens since."""
+        """The agent as it is now: each call makes a fresh examinee of that moment, whatever happens since (but see
+        `waits_for_exams`)."""
         ...
 
     async def holdings(self) -> list[Item] | None:

@@ -1,4 +1,5 @@
-"""Agents by name: `native`, `rag`, `awe-2-4-30`, a reference agent, a v1 configuration file, or your own memory.
+"""Agents by name: `native`, `rag`, `awe-2-4-30`, a reference agent, a v1 configuration file, or your own memory,
+or an assistant behind an address (`http:URL`).
 
 A name may end in -freq-n_s-topk. What a name says is an `AgentSpec`, which is what the manifest keeps and the
 fingerprint covers; the agent itself is made from it, once for each episode.
@@ -13,7 +14,7 @@ from typing import Any
 from amemgym.agents.conversational import Habits
 from amemgym.agents.reference import is_reference, reference_names
 from amemgym.errors import UnknownName, UsageError
-from amemgym.llm import ModelSettings, describe_model
+from amemgym.llm import BOXES, ModelSettings, box_settings, describe_model
 from amemgym.memory import (
     Memory,
     checked_memory,
@@ -34,6 +35,12 @@ ASSISTANTS = {
     "awe": ("extract", "AWE: a model extracts facts and keeps them up to date; found by nearness"),
     "awi": ("in-context", "AWI: a model rewrites one record; the whole record is read"),
     "awi-schema": ("in-context", "AWI told the names of the state variables (ablation)"),
+    "wo_memory": ("none", "MemoryBench's name for recent: the last messages alone"),
+    "bm25_message": ("bm25-message", "MemoryBench: messages, found by their words"),
+    "bm25_dialog": ("bm25-dialog", "MemoryBench: whole sessions, found by their words"),
+    "embedder_message": ("vector", "MemoryBench's name for rag: messages, found by nearness"),
+    "embedder_dialog": ("vector-dialog", "MemoryBench: whole sessions, found by nearness"),
+    "a_mem": ("notes", "A-MEM: a model describes, links and rewrites notes of messages; found by nearness"),
 }
 #: names that v1 configurations use
 ALIASES = {"awi-hack": "awi-schema"}
@@ -44,7 +51,7 @@ _NUMBERED = re.compile(r"(?P<name>.+?)-(?P<freq>\d{1,4})-(?P<n_s>\d{1,4})(?:-(?P
 class AgentSpec:
     """One agent of a run.
 
-    `memory` names a registered memory or where its class was imported from; it is "" for reference agents.
+    `memory` names a registered memory or where its class was imported from; it is "" for reference agents and boxes.
     `memory_class` is set where it is no registered one. `model` is set where the agent has a model of its own.
     """
 
@@ -57,7 +64,12 @@ class AgentSpec:
 
     @property
     def is_reference(self) -> bool:
-        return not self.memory
+        return not self.memory and not self.is_box
+
+    @property
+    def is_box(self) -> bool:
+        """Whether it is an assistant behind an address, which is then its model's."""
+        return self.model is not None and self.model.model.partition(":")[0] in BOXES
 
     def memory_type(self) -> type[Memory]:
         """The memory class. Raises UnknownName or UsageError."""
@@ -69,6 +81,8 @@ class AgentSpec:
         """What tells this agent from another, for the manifest and the fingerprint."""
         if self.is_reference:
             return {"name": self.name, "reference": True}
+        if self.is_box and self.model is not None:
+            return {"name": self.name, "model": describe_model(self.model)}
         described: dict[str, Any] = {
             "name": self.name,
             # a file's folder is no part of what it does
@@ -91,15 +105,18 @@ class AgentSpec:
 def agent_names() -> dict[str, str]:
     """Every agent known by name, with one line on each."""
     names = {name: text for name, (_, text) in ASSISTANTS.items()}
+    names |= {"http:URL": "any assistant that answers at that address (docs/http-agents.md)"}
     return names | outside_memories() | reference_names()
 
 
-def parse_agent(name: str, context_tokens: int = 128_000) -> AgentSpec:
-    """The agent of that name. Raises UnknownName or UsageError."""
+def parse_agent(name: str, context_tokens: int = 128_000, timeout: float = 120.0) -> AgentSpec:
+    """The agent of that name; `timeout` is a box's. Raises UnknownName or UsageError."""
     if not name.strip():
         raise UsageError("an agent's name is empty; give names separated by commas, such as native,rag")
     if is_reference(name):
         return AgentSpec(name)
+    if (box := box_settings(name, timeout)) is not None:
+        return AgentSpec(box.model, model=box)
     if ":" in name:
         return _of_reference(name, context_tokens)
     base, habits = name, Habits(context_tokens=context_tokens)

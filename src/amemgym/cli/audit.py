@@ -18,7 +18,9 @@ from amemgym.report.audit import print_audit
 
 def audit_command(
     data: Annotated[str, typer.Argument(help="a data set's name or path, or a finished run's directory")],
-    model: Annotated[str, typer.Option(help="the judge: offline (a weak stand-in), or openai:<name>")] = "offline",
+    model: Annotated[
+        str, typer.Option(help="the judge: offline (a weak stand-in), openai:<name>, or local:<file.gguf>")
+    ] = "offline",
     base_url: Annotated[str | None, typer.Option(help="the judge's endpoint, if not OPENAI_BASE_URL")] = None,
     users: Annotated[int | None, typer.Option(help=field_help("users"))] = None,
     temperature: Annotated[float | None, typer.Option(help=field_help("temperature"))] = None,

@@ -47,6 +47,7 @@ def run_command(
     context_tokens: Annotated[int | None, typer.Option(help=field_help("context_tokens"))] = None,
     timeout: Annotated[float | None, typer.Option(help=field_help("timeout"))] = None,
     attempts: Annotated[int | None, typer.Option(help=field_help("attempts"))] = None,
+    choice: Annotated[str | None, typer.Option(help=field_help("choice"))] = None,
     embedder: Annotated[str | None, typer.Option(help=field_help("embedder"))] = None,
     language: Annotated[str | None, typer.Option(help=field_help("language"))] = None,
     probe: Annotated[bool | None, typer.Option(help=field_help("probe"))] = None,
@@ -62,7 +63,8 @@ def run_command(
 ) -> None:
     """Play a data set against agents and score their memories.
 
-    Keys come from the environment: OPENAI_API_KEY (and AMEMGYM_USER_API_KEY for another simulated user's endpoint).
+    Keys come from the environment: OPENAI_API_KEY (and AMEMGYM_USER_API_KEY for another simulated user's endpoint,
+    AMEMGYM_AGENT_API_KEY for the assistant at an address).
     Started again with the same settings, a run continues where it was.
     """
     flags = {name: value for name, value in locals().items() if name in RunSpec.model_fields and value is not None}

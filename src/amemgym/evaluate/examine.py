@@ -1,6 +1,7 @@
 """Exams and probes: each question is put to a fresh copy of the agent as it was when the period ended.
 
-So nothing that is asked changes what is asked, nor another question; and all of it goes on beside the conversation.
+So nothing that is asked changes what is asked, nor another question; and all of it goes on beside the conversation,
+but where a copy only holds until the next turn.
 """
 
 from __future__ import annotations
@@ -72,7 +73,10 @@ class Examiner:
         self._probes: list[asyncio.Task[list[tuple[ProbeResult, Recalled]]]] = []
 
     async def examine(self, period: int, items: Sequence[ExamItem]) -> None:
-        """Freeze the agent and start its exam and probes. Raises AgentFailed."""
+        """Freeze the agent and start its exam and probes; wait for them where it cannot go on beside them.
+
+        Raises AgentFailed.
+        """
         with blaming(self._seat, period):
             copy, holdings = await self._agent.freeze(), await self._agent.holdings()
         self._held.append(holdings)
@@ -81,6 +85,8 @@ class Examiner:
         if self._probing:
             probes = (self._probe(item, copy) for item in self._episode.probes(period))
             self._probes.append(self._group.create_task(side_by_side(probes)))
+        if self._agent.waits_for_exams:  # a failure ends the group, and so this
+            await asyncio.wait([*self._exams[-1:], *self._probes[-1:]])
 
     def results(self, texts: Texts) -> tuple[tuple[ExamResult, ...], tuple[ProbeResult, ...], list[list[int] | None]]:
         """Exams, probes and what was held after each period, once the group has ended; `texts` takes their texts."""

@@ -15,7 +15,7 @@ from amemgym.evaluate.offpolicy import Recorded
 from amemgym.evaluate.rundir import FORMAT, played_text
 from amemgym.evaluate.spec import RunSpec
 from amemgym.evaluate.upperbound import bound_names, description
-from amemgym.llm import USER_URL, ModelSettings, describe_model, embedder_identity
+from amemgym.llm import USER_URL, ModelSettings, asks_endpoint, describe_model, embedder_identity, located
 from amemgym.scenario import Dataset, is_data_name
 from amemgym.tasks import prompts_for
 from amemgym.version import __version__
@@ -24,6 +24,8 @@ from amemgym.version import __version__
 TEMPLATES = (
     "assistant",
     "assistant_with_memories",
+    "describe_note",
+    "evolve_notes",
     "exam",
     "extract_facts",
     "follow_up",
@@ -75,9 +77,12 @@ def make_manifest(
         del settings["data"]  # it comes from there
         # a resume must not find another first one
         settings["off_policy_agent"] = recorded.taken_from if recorded else spec.off_policy_agent
+    settings["model"] = located(spec.model)
+    if spec.user_model is not None:
+        settings["user_model"] = located(spec.user_model)
     # and from another shell
     settings["base_url"] = model.resolved_url() or spec.base_url
-    if user_model.model != "offline":
+    if asks_endpoint(user_model.model):
         settings["user_base_url"] = spec.user_base_url or os.environ.get(USER_URL) or None
     settings["agents"] = [_resolved(name) for name in spec.agents]
     bounds = bound_names(agents, model) if spec.upper_bound else {}

@@ -11,8 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from amemgym import files
-from amemgym.agents import Agent, AgentSpec, ConversationalAgent
+from amemgym.agents import AgentSpec
 from amemgym.env import Episode, Rules
 from amemgym.errors import (
     AgentFailed,
@@ -27,18 +26,18 @@ from amemgym.evaluate.examine import Seat
 from amemgym.evaluate.failed import FailedEpisode, FailedEpisodes, boundary_of, said
 from amemgym.evaluate.offpolicy import Recorded
 from amemgym.evaluate.play import play, turns
+from amemgym.evaluate.players import Players, needs_endpoint
 from amemgym.evaluate.reference import play_reference
 from amemgym.evaluate.results import EpisodeResult, UpperBoundResult
 from amemgym.evaluate.rundir import RunDirectory
 from amemgym.evaluate.spec import RunSpec
 from amemgym.evaluate.upperbound import bound_names, measure, variants_of
 from amemgym.evaluate.watch import RunWatcher
-from amemgym.llm import Doors, Gateway, Lender, Line, ModelSettings, embedder
-from amemgym.memory import Tools
+from amemgym.llm import Doors, Gateway, Line, ModelSettings, reach
 from amemgym.scenario import Dataset, Scenario
 from amemgym.secrets import redact
 from amemgym.tasks import prompts_for
-from amemgym.together import first_failure
+from amemgym.together import first_failure, side_by_side, wait_for
 
 
 @dataclass
@@ -106,23 +105,27 @@ class Run:
         self._prompts = prompts_for(spec.language)
         self._bounds = list(bound_names(agents, model).values()) if spec.upper_bound else []
         self._doors = Doors(spec.concurrency, spec.attempts, watcher)
-        self._gateway = Gateway()
+        self._players = Players(spec, model, self._doors)
         self._failed = FailedEpisodes(directory.path)
         self._outcome = RunOutcome()
 
     def check(self) -> None:
-        """Raises UsageError or UnknownName where a model that is needed cannot be called; writes nothing."""
+        """Raises UsageError or UnknownName where a model that is needed cannot be called, a ModelError where an
+        assistant does not answer at its address; writes nothing."""
         playing = [agent.model or self._model for agent in self._agents if not agent.is_reference]
         users = [self._user_model] if playing and not self._recorded else []
         for settings in (*playing, *users, *(model for _, model in self._bounds)):
             self._doors.to(settings)
-        if any(not agent.is_reference and agent.memory_type().needs_endpoint for agent in self._agents):
+        if any(needs_endpoint(agent) for agent in self._agents):
             Gateway.check()
+        boxes = [agent.model for agent in self._agents if agent.is_box and agent.model]
+        if boxes:
+            wait_for(lambda: side_by_side(reach(box) for box in boxes))
 
     async def play(self) -> RunOutcome:
         """Play everything that is not finished. What stopped it early, and what failed, is in the outcome."""
         self._announce()
-        self._fingerprint = str(self._directory.manifest()["fingerprint"])
+        self._players.run_name = str(self._directory.manifest()["fingerprint"])[:8]
         episodes = asyncio.Semaphore(self._spec.concurrency)
 
         async def one(job: Callable[[], Awaitable[None]], of: _Job) -> None:
@@ -139,7 +142,7 @@ class Run:
                 raise failure from group_error
             self._outcome.stopped = failure
         finally:
-            await self._gateway.aclose()
+            await self._players.aclose()
             await self._doors.aclose()
         self._outcome.episodes.sort(key=lambda result: (self._place(result.agent), result.user, result.trial))
         self._outcome.upper_bounds.sort(key=lambda result: (result.model, result.user))
@@ -225,7 +228,7 @@ class Run:
             self._watcher.examined(len(result.exams))
             return result
         line = Line(self._directory.journal(agent.name, scenario.id, trial), self._prompts)
-        player = self._new_agent(agent, scenario, trial, line, await self._lender(agent, line))
+        player = await self._players.seat(agent, scenario, trial, line)
         try:
             # off-policy, nobody plays the user, so no other model has to be reached
             user_model = (agent.model or self._model) if self._recorded else self._user_model
@@ -246,22 +249,6 @@ class Run:
             with suppress(AMemGymError):  # what is finished is not lost by what cannot be let go of
                 await player.aclose()
             line.journal.close()
-
-    async def _lender(self, agent: AgentSpec, line: Line) -> Lender | None:
-        """Where an agent's memory calls a model by itself, who lends it addresses for that."""
-        if not agent.memory_type().needs_endpoint:
-            return None
-        await self._gateway.start()
-        door = self._doors.to(agent.model or self._model)
-        return self._gateway.for_episode(line, door, embedder(self._spec.embedder))
-
-    def _new_agent(self, agent: AgentSpec, scenario: Scenario, trial: int, line: Line, lender: Lender | None) -> Agent:
-        door = self._doors.to(agent.model or self._model)
-        # names alone, and only for the ablation that is defined by being told them
-        variables = tuple(scenario.state_schema) if agent.told_variables else ()
-        name = f"{self._fingerprint[:8]}-{files.slug(agent.name)}-{files.slug(scenario.id)}-t{trial}"
-        tools = Tools(line.model(door, "memory"), embedder(self._spec.embedder), variables, name, lender=lender)
-        return ConversationalAgent(agent.habits, agent.memory_type(), tools, line.model(door, "assistant"))
 
     def _upper_bound_job(
         self, model: ModelSettings, name: str, user: int, scenario: Scenario

@@ -11,14 +11,14 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
 from amemgym import secrets
 from amemgym.agents import AgentSpec, parse_agent, read_agent_file
 from amemgym.errors import UsageError
-from amemgym.llm import KEY, USER_KEY, USER_URL, ModelSettings, read_llm_config, same_address
+from amemgym.llm import AGENT_KEY, KEY, USER_KEY, USER_URL, ModelSettings, read_llm_config, same_address
 from amemgym.settings import read_settings, said_of
 
 DEFAULT_AGENTS = ("native", "rag", "awe", "awi", "uniform", "frozen", "lag-1", "oracle")
@@ -31,7 +31,7 @@ class RunSpec(BaseModel):
 
     data: str = Field("starter", description="data set: a name (starter, v1.base) or the path of a v1 JSON file")
     agents: tuple[str, ...] = Field(DEFAULT_AGENTS, description="agents, separated by commas")
-    model: str = Field("offline", description="the assistants' model: offline, or openai:<name>")
+    model: str = Field("offline", description="the assistants' model: offline, openai:<name>, or local:<file.gguf>")
     base_url: str | None = Field(None, description="the model's endpoint, if not OPENAI_BASE_URL")
     user_model: str | None = Field(None, description="the simulated user's model, if another")
     user_base_url: str | None = Field(None, description="the simulated user's endpoint, if another")
@@ -47,6 +47,9 @@ class RunSpec(BaseModel):
     user_temperature: float | None = Field(None, ge=0, description="the simulated user's, if another")
     user_max_tokens: int | None = Field(None, ge=1, description="the simulated user's, if another")
     context_tokens: int = Field(128_000, ge=8_192, description="the model's context, in tokens")
+    choice: Literal["generate", "rotate"] = Field(
+        "generate", description="how exams are answered: generate, or rotate (scores over rotated options; local: only)"
+    )
     embedder: str = Field("wordllama", description="what memories embed with")
     language: str = Field("en", description="language of the prompts")
     probe: bool = Field(True, description="ask for the required states too, to tell why answers are wrong")
@@ -101,6 +104,8 @@ class RunSpec(BaseModel):
             max_tokens=self.max_tokens,
             timeout=self.timeout,
             embedder=self.embedder,
+            context_tokens=self.context_tokens,
+            choice=self.choice,
             api_key=api_key,
         )
 
@@ -114,6 +119,7 @@ class RunSpec(BaseModel):
             model=self.user_model or self.model,
             temperature=self.temperature if self.user_temperature is None else self.user_temperature,
             max_tokens=self.max_tokens if self.user_max_tokens is None else self.user_max_tokens,
+            choice="generate",  # a user is examined in nothing
         )
         own_url = self.user_base_url or os.environ.get(USER_URL) or None
         same = own_url is None or same_address(own_url, self.model_settings().address())
@@ -127,7 +133,7 @@ class RunSpec(BaseModel):
     def _agent(self, name: str, say: Callable[[str], None]) -> AgentSpec:
         if name.endswith(".json"):
             return read_agent_file(Path(name), self.model_settings(), self.context_tokens, say)
-        return parse_agent(name, self.context_tokens)
+        return parse_agent(name, self.context_tokens, self.timeout)
 
 
 def make_spec(settings: Mapping[str, Any], place: str = "the settings") -> RunSpec:
@@ -135,7 +141,9 @@ def make_spec(settings: Mapping[str, Any], place: str = "the settings") -> RunSp
     known = list(RunSpec.model_fields)
     for name in settings:
         if "key" in str(name):
-            raise UsageError(f"{place}: '{name}': keys are read from the environment alone ({KEY}, {USER_KEY})")
+            raise UsageError(
+                f"{place}: '{name}': keys are read from the environment alone ({KEY}, {USER_KEY}, {AGENT_KEY})"
+            )
         if name not in known:
             near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.0)
             raise UsageError(

@@ -13,7 +13,7 @@ from amemgym.env import Rules, grade_choice
 from amemgym.errors import ContentFiltered, ContextOverflow
 from amemgym.evaluate.results import UpperBoundAnswer, UpperBoundResult
 from amemgym.evaluate.watch import RunWatcher
-from amemgym.llm import Line, Model, ModelSettings, at, describe_model
+from amemgym.llm import Line, Model, ModelSettings, at, describe_model, model_title
 from amemgym.scenario import Scenario
 from amemgym.seeds import generator, permutation
 from amemgym.tasks import ChooseKnowing
@@ -28,8 +28,9 @@ def bound_names(agents: Sequence[AgentSpec], model: ModelSettings) -> dict[str, 
     playing = [agent.model or model for agent in agents if not agent.is_reference] or [model]
     names: dict[str, tuple[str, ModelSettings]] = {}
     for settings in (model, *playing):
-        alike = sum(other.model == settings.model for _, other in names.values())
-        name = settings.model if not alike else f"{settings.model} ({alike + 1})"
+        title = model_title(settings.model)
+        alike = sum(model_title(other.model) == title for _, other in names.values())
+        name = title if not alike else f"{title} ({alike + 1})"
         names.setdefault(description(settings), (name, settings))
     wanted = {description(settings) for settings in playing}
     return {described: found for described, found in names.items() if described in wanted}

@@ -29,7 +29,7 @@ from amemgym.generate.spec import GenerationSpec
 from amemgym.generate.stage import Maker
 from amemgym.generate.watch import GenerationWatcher
 from amemgym.generate.work import WorkDirectory
-from amemgym.llm import Doors, Line, ModelSettings, describe_model
+from amemgym.llm import Doors, Line, ModelSettings, describe_model, model_title
 from amemgym.tasks import prompts_for
 from amemgym.together import side_by_side
 from amemgym.version import __version__
@@ -163,5 +163,5 @@ class Generation:
         return f"user {number} ({person.id})"
 
     def _described(self) -> dict[str, Any]:
-        made = {"source": "model", "model": self._model.model, "judge": self._judge.model}
+        made = {"source": "model", "model": model_title(self._model.model), "judge": model_title(self._judge.model)}
         return {**made, "language": self._spec.language, **self._shape.described()}

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from amemgym.agents import ASSISTANTS
 from amemgym.errors import AMemGymError, UnknownName, UsageError, raised
 from amemgym.kit.bench import Bench, Kept
 from amemgym.kit.rule import Rule
@@ -26,7 +27,7 @@ def check_memory(
     """Try the rules on a memory: does it keep what it is told, keep users apart, cheat, lose or invent anything?
 
     Args:
-        memory: a registered name, `file.py:Class`, `module:Class`, or a class.
+        memory: a registered name, an agent's name (`rag`), `file.py:Class`, `module:Class`, or a class.
         rules: ids of the rules to try; all of them where None.
         seconds: how long a rule may take. One that takes longer has failed, and no rule is tried after it, since it
             cannot be ended and may disturb them.
@@ -54,8 +55,12 @@ def check_memory(
 
 
 def _found(memory: str | type[Memory]) -> tuple[type[Memory], str]:
+    if isinstance(memory, str) and ":" in memory:
+        return import_memory(memory), memory
     if isinstance(memory, str):
-        return (import_memory(memory) if ":" in memory else find_memory(memory)), memory
+        # an agent's name says which memory it has
+        known = ASSISTANTS[memory][0] if memory in ASSISTANTS else memory
+        return find_memory(known), known
     name = getattr(memory, "__name__", repr(memory))
     return checked_memory(memory, name), name
 

@@ -1,5 +1,6 @@
 """Models: the one door every call goes through, the journal that keeps each reply, and the providers behind it."""
 
+from amemgym.llm.box import box_settings, reach
 from amemgym.llm.door import TICKS, Answer, Door, Line, Model, RoleCount, Watcher
 from amemgym.llm.doors import Doors
 from amemgym.llm.embed import Embedder, embedder, embedder_identity
@@ -7,15 +8,21 @@ from amemgym.llm.endpoint import Endpoint, FindStandIn, Lender
 from amemgym.llm.gateway import Gateway
 from amemgym.llm.journal import Journal
 from amemgym.llm.models import (
+    AGENT_KEY,
+    BOXES,
     KEY,
     USER_KEY,
     USER_URL,
     ModelSettings,
+    asks_endpoint,
+    check_choice,
     check_model_name,
     describe_model,
     door_name,
     know_keys,
+    located,
     model_names,
+    model_title,
     open_model,
     same_address,
 )
@@ -24,6 +31,8 @@ from amemgym.llm.provider import Completion, Provider, Request, Usage, estimate_
 from amemgym.llm.v1config import LLMConfig, read_llm_config
 
 __all__ = [
+    "AGENT_KEY",
+    "BOXES",
     "KEY",
     "TICKS",
     "USER_KEY",
@@ -47,7 +56,10 @@ __all__ = [
     "RoleCount",
     "Usage",
     "Watcher",
+    "asks_endpoint",
     "at",
+    "box_settings",
+    "check_choice",
     "check_model_name",
     "describe_model",
     "door_name",
@@ -56,10 +68,13 @@ __all__ = [
     "estimate_tokens",
     "here",
     "know_keys",
+    "located",
     "model_names",
+    "model_title",
     "open_model",
     "probe_name",
     "question_name",
+    "reach",
     "read_llm_config",
     "round_name",
     "same_address",

@@ -233,7 +233,7 @@ class Model:
         replayed = entry is not None
         if entry is None:
             labels = place.labels if isinstance(task, ChooseOption | ChooseKnowing) else None
-            entry = await self._ask(Request(task, messages, labels), address, place)
+            entry = await self._ask(Request(task, messages, labels, self._line.prompts), address, place)
         count = self._line.ledger.setdefault(role, RoleCount())
         count.calls += 1
         completion = entry.result()

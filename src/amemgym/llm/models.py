@@ -1,10 +1,11 @@
-"""Models by name: `offline`, `openai:<name>`, and plug-ins (`<plug-in>:<name>`)."""
+"""Models by name: `offline`, `openai:<name>`, `local:<file>`, and plug-ins (`<plug-in>:<name>`)."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,9 +22,13 @@ OFFLINE_VERSION = 1
 
 Say = Callable[[str], None]
 
+LOCAL = "local"
 DEFAULT_URL = "https://api.openai.com/v1"
 KEY, URL = "OPENAI_API_KEY", "OPENAI_BASE_URL"
 USER_KEY, USER_URL = "AMEMGYM_USER_API_KEY", "AMEMGYM_USER_BASE_URL"
+AGENT_KEY = "AMEMGYM_AGENT_API_KEY"
+#: the kinds of an assistant that is a black box behind an address, which is asked as models are
+BOXES = ("http", "https")
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,9 @@ class ModelSettings:
     max_tokens: int | None = 2048
     timeout: float = 120.0
     embedder: str = "wordllama"
+    #: of a model on this machine: how long its context may be, and whether it chooses by generation or by scores
+    context_tokens: int = 128_000
+    choice: str = "generate"
     api_key: SecretStr | None = field(default=None, repr=False)
     key_variables: tuple[str, ...] = (KEY,)
 
@@ -50,15 +58,16 @@ class ModelSettings:
     def resolved_url(self) -> str | None:
         """The address of an endpoint. Raises UsageError where it is no URL or holds a password."""
         url = self.address()
-        if self.model == "offline" or url is None:
+        if url is None or not asks_endpoint(self.model):
             return None
-        return _checked_url(url, self.key_variables[0] if self.key_variables else "the configuration file")
+        return checked_url(url, self.key_variables[0] if self.key_variables else "the configuration file")
 
 
 def model_names() -> dict[str, str]:
     """What can stand before the colon, with one line on each."""
     names = {
         "offline": "embedded stand-in: no key, no network; compares memories, is no language model (default)",
+        "local:<file.gguf>": "a model file on this machine, run in this process (pip install 'amemgym[local]')",
         "openai:<name>": f"any OpenAI-compatible endpoint ({URL}, {KEY}, --base-url)",
     }
     return names | {f"{name}:<name>": "plug-in" for name in plug_ins("models")}
@@ -69,20 +78,58 @@ def check_model_name(model: str) -> None:
     kind, _, name = model.partition(":")
     if kind == "offline" and not name:
         return
-    if kind not in ("openai", *plug_ins("models")):
+    if kind in BOXES:
+        raise UsageError(f"model '{model}' is the address of an assistant, not of a model; name it with --agents")
+    if kind not in ("openai", LOCAL, *plug_ins("models")):
         raise UnknownName("model", model, model_names())
+    if not name and kind == LOCAL:
+        raise UsageError(f"model '{model}' names no file; write local:FILE.gguf")
     if not name:
         raise UsageError(f"model '{model}' names no model; write {kind}:<name>, such as openai:gpt-4.1-mini")
 
 
+def check_choice(settings: ModelSettings) -> None:
+    """Raises UsageError where a model that cannot be scored is to choose by scores."""
+    if settings.choice == "rotate" and not settings.model.startswith(f"{LOCAL}:"):
+        raise UsageError(
+            f"model '{settings.model}' cannot choose by --choice rotate, which needs the probabilities of single"
+            " tokens: a model on this machine (local:FILE.gguf) gives them; for any other leave it at generate"
+        )
+
+
+def asks_endpoint(model: str) -> bool:
+    """Whether a model is asked at an address."""
+    return model != "offline" and not model.startswith(f"{LOCAL}:")
+
+
+def model_title(model: str) -> str:
+    """The model's name in what is written and shown: a file without its folder."""
+    kind, _, name = model.partition(":")
+    return f"{LOCAL}:{Path(name).name}" if kind == LOCAL else model
+
+
+def located(model: str) -> str:
+    """The name by which a model is found from any folder."""
+    kind, _, name = model.partition(":")
+    return f"{LOCAL}:{files.at_home(name).absolute()}" if kind == LOCAL else model
+
+
 def open_model(settings: ModelSettings, say: Say) -> Provider:
     """The provider for these settings. Raises UnknownName or UsageError."""
-    check_model_name(settings.model)
     kind, _, name = settings.model.partition(":")
+    if kind in BOXES:
+        from amemgym.llm.box import open_box
+
+        return open_box(settings)
+    check_model_name(settings.model)
     if kind == "offline":
         from amemgym.llm.offline import OfflineModel
 
         return OfflineModel(embedder(settings.embedder))
+    if kind == LOCAL:
+        from amemgym.llm.local import LocalModel
+
+        return LocalModel(name, settings, say)
     if kind == "openai":
         return _open_endpoint(name, settings, say)
     provider: Provider = load_plug_in("models", kind)(name, settings, say)
@@ -90,16 +137,22 @@ def open_model(settings: ModelSettings, say: Say) -> Provider:
 
 
 def describe_model(settings: ModelSettings) -> dict[str, Any]:
-    """What the manifest says of a model: everything that can change its replies, and no key. Opens nothing."""
+    """What the manifest says of a model: everything that can change its replies, and no key. Opens no model."""
     if settings.model == "offline":
         return {"model": "offline", "version": OFFLINE_VERSION, "embedder": embedder_identity(settings.embedder)}
+    kind, _, name = settings.model.partition(":")
+    if kind in BOXES:
+        return {"model": settings.model, "base_url": settings.base_url}
+    if kind == LOCAL:
+        from amemgym.llm.local import describe
+
+        return describe(name, settings)
     described: dict[str, Any] = {
         "model": settings.model,
         "base_url": settings.resolved_url(),
         "temperature": settings.temperature,
         "max_tokens": settings.max_tokens,
     }
-    kind = settings.model.partition(":")[0]
     return described | ({} if kind == "openai" else {"plug_in": plug_in_version("models", kind)})
 
 
@@ -111,7 +164,7 @@ def same_address(one: str | None, other: str | None) -> bool:
 
 def door_name(settings: ModelSettings) -> tuple[str, str]:
     """What two settings must share to be called through one door: all that is sent, and the key. Not to be written."""
-    key, _ = _find_key(settings) if settings.model != "offline" else (None, "")
+    key, _ = find_key(settings) if asks_endpoint(settings.model) else (None, "")
     return files.canonical_json(describe_model(settings)), key.get_secret_value() if key else ""
 
 
@@ -119,13 +172,14 @@ def know_keys() -> None:
     """Know every key in the environment from now on, so that it is struck out of all that is written."""
     secrets.from_environment(KEY)
     secrets.from_environment(USER_KEY)
+    secrets.from_environment(AGENT_KEY)
 
 
 def _open_endpoint(name: str, settings: ModelSettings, say: Say) -> Provider:
     from amemgym.llm.openai import OpenAIModel
 
     url = settings.resolved_url()
-    key, key_name = _find_key(settings)
+    key, key_name = find_key(settings)
     if key is None and url is None:
         raise UsageError(
             f"model '{settings.model}' needs an endpoint: set {KEY}, or give --base-url for a server without a key;"
@@ -143,7 +197,7 @@ def _open_endpoint(name: str, settings: ModelSettings, say: Say) -> Provider:
     )
 
 
-def _find_key(settings: ModelSettings) -> tuple[SecretStr | None, str]:
+def find_key(settings: ModelSettings) -> tuple[SecretStr | None, str]:
     """The key, and the name of where it comes from (or would). Raises UsageError for one that cannot be sent."""
     variables = settings.key_variables
     name = next((name for name in variables if os.environ.get(name, "").strip()), variables[0] if variables else "")
@@ -159,7 +213,8 @@ def _find_key(settings: ModelSettings) -> tuple[SecretStr | None, str]:
     return key, name
 
 
-def _checked_url(url: str, key_name: str) -> str:
+def checked_url(url: str, key_name: str, what: str = "base URL", example: str = "http://localhost:8000/v1") -> str:
+    """The URL, if it is one and holds nothing that should not be written. Raises UsageError."""
     try:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
@@ -167,10 +222,10 @@ def _checked_url(url: str, key_name: str) -> str:
         usable = False
     if not usable:
         shown = secrets.redact(url.rpartition("@")[2])  # what stands before an @ may be a password
-        raise UsageError(f"base URL '{shown}' is no address; it should look like http://localhost:8000/v1")
+        raise UsageError(f"{what} '{shown}' is no address; it should look like {example}")
     if parts.username or parts.password or parts.query:
         raise UsageError(
-            f"the base URL of {parts.hostname} holds a user name, a password or a query; it would be written to the"
+            f"the {what} of {parts.hostname} holds a user name, a password or a query; it would be written to the"
             f" run's files. Give the address alone, and the key in {key_name}"
         )
     return url

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from amemgym.messages import Message
-from amemgym.tasks import Labels, Task, ToolCall
+from amemgym.tasks import Labels, Prompts, Task, ToolCall
 
 #: what an estimate without a tokenizer uses
 CHARACTERS_PER_TOKEN = 4
@@ -28,12 +28,14 @@ class Request:
     """One call: the typed task (which an offline model solves), its messages (which a language model reads).
 
     `labels` are the exam's variant labels; the door hands them over, they are never rendered, and only a model that
-    solves tasks by itself looks at them.
+    solves tasks by itself looks at them. `prompts` are the words the messages are made of, for a model that puts a
+    task in several ways.
     """
 
     task: Task[Any]
     messages: Sequence[Message]
     labels: Labels | None = None
+    prompts: Prompts | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,8 @@ class Memory(ABC):
     blocking: ClassVar[bool] = False
     #: whether it calls a model by itself, through an address: then `tools.endpoint` is there, and it counts as blocking
     needs_endpoint: ClassVar[bool] = False
+    #: whether its snapshot only holds until the next write, so that an exam is taken before the conversation goes on
+    snapshot_is_view: ClassVar[bool] = False
     #: packages it needs beside this one: name → the versions that work, as in {"mem0ai": ">=2,<3"}
     packages: ClassVar[Mapping[str, str]] = {}
     #: the extra that brings them, as in `pip install 'amemgym[mem0]'`

@@ -15,10 +15,12 @@ from amemgym.errors import UnknownName, UsageError
 from amemgym.memory.adapters import ADAPTERS
 from amemgym.memory.extract import ExtractMemory
 from amemgym.memory.incontext import RecordMemory
+from amemgym.memory.lexical import LexicalDialogMemory, LexicalMessageMemory
 from amemgym.memory.none import NoMemory
+from amemgym.memory.notes import NoteMemory
 from amemgym.memory.packages import check_packages, package_versions
 from amemgym.memory.protocol import Memory
-from amemgym.memory.vector import VectorMemory
+from amemgym.memory.vector import VectorDialogMemory, VectorMemory
 from amemgym.plugins import load_plug_in, loaded_plug_ins, plug_in_version, plug_ins
 from amemgym.version import __version__
 
@@ -27,6 +29,10 @@ BUILT_IN: dict[str, type[Memory]] = {
     "vector": VectorMemory,
     "extract": ExtractMemory,
     "in-context": RecordMemory,
+    "bm25-message": LexicalMessageMemory,
+    "bm25-dialog": LexicalDialogMemory,
+    "vector-dialog": VectorDialogMemory,
+    "notes": NoteMemory,
 }
 
 

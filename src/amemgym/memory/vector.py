@@ -1,12 +1,12 @@
-"""RAG: every message as it was said, found again by nearness to the query."""
+"""RAG: messages or sessions as they were said, found again by nearness to the query."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
 
-from amemgym.memory.protocol import Item
 from amemgym.memory.store import StoreMemory
+from amemgym.memory.units import add_messages, add_sessions
 from amemgym.messages import Message
 
 
@@ -14,5 +14,11 @@ class VectorMemory(StoreMemory):
     """RAG: every message as it was said (`role: text`), found again by nearness to the query."""
 
     def write(self, messages: Sequence[Message], now: datetime) -> None:
-        for message in messages:
-            self._store.add(Item(f"{message.role}: {message.content}", message.time or now))
+        add_messages(self._store, messages, now)
+
+
+class VectorDialogMemory(StoreMemory):
+    """RAG over sessions: each whole conversation (`role: text` lines), found again by nearness to the query."""
+
+    def write(self, messages: Sequence[Message], now: datetime) -> None:
+        add_sessions(self._store, messages, now)

@@ -70,11 +70,13 @@ def remarks(scores: Mapping[str, Any]) -> list[str]:
         found.append(f"model: {scores['model']}, simulated user: {scores['user_model']}")
     if scores["why_no_interval"]:
         found.append(f"no intervals: {scores['why_no_interval']}")
-    found += [f"{name}: {note}" for name, agent in scores["agents"].items() for note in _agent_notes(agent, scores)]
+    found += [
+        f"{name}: {note}" for name, agent in scores["agents"].items() for note in _agent_notes(name, agent, scores)
+    ]
     return found
 
 
-def _agent_notes(agent: Mapping[str, Any], scores: Mapping[str, Any]) -> list[str]:
+def _agent_notes(name: str, agent: Mapping[str, Any], scores: Mapping[str, Any]) -> list[str]:
     found = []
     if agent["why_no_interval"] and not scores["why_no_interval"]:
         found.append(f"no intervals: {agent['why_no_interval']}")
@@ -93,7 +95,7 @@ def _agent_notes(agent: Mapping[str, Any], scores: Mapping[str, Any]) -> list[st
         found.append(f"{agent['dropped_messages']} oldest messages dropped because the model's context was full")
     if agent["exams_cut_short"]:
         found.append(f"in {agent['exams_cut_short']} exams the oldest messages did not fit the model's context")
-    if agent["model"] not in (None, scores["model"]):
+    if agent["model"] not in (None, scores["model"], name):
         found.append(f"its own model: {agent['model']}")
     if agent["upper_bound"] is not None and scores["upper_bound"] is not None and score["n"] == agent["n"]:
         if abs(agent["upper_bound"] - scores["upper_bound"]) > 1e-9:

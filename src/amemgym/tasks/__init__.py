@@ -1,6 +1,7 @@
 """Tasks: every request to a language model, and the one parser of what comes back."""
 
 from amemgym.tasks.base import Context, Task, digest
+from amemgym.tasks.box import Act, Ask, Listen, Turn
 from amemgym.tasks.chat import Chat, StandIn, ToolCall
 from amemgym.tasks.choice import Choice, parse_choice
 from amemgym.tasks.conversation import FollowUp, Reply
@@ -19,6 +20,7 @@ from amemgym.tasks.making import (
     Updates,
 )
 from amemgym.tasks.memorising import ExtractFacts, Operation, ReconcileFacts, UpdateRecord
+from amemgym.tasks.notes import DescribeNote, Description, Evolution, EvolveNotes, Note, NoteUpdate
 from amemgym.tasks.parse import Parsed, Status, alike, parse_values
 from amemgym.tasks.prompts import Prompts, languages, prompts_for
 from amemgym.tasks.stage import StageTask
@@ -34,6 +36,8 @@ from amemgym.tasks.wording import (
 )
 
 __all__ = [
+    "Act",
+    "Ask",
     "Chat",
     "Choice",
     "ChooseKnowing",
@@ -41,7 +45,11 @@ __all__ = [
     "ChooseState",
     "ChooseUpdates",
     "Context",
+    "DescribeNote",
+    "Description",
     "DraftQuestion",
+    "Evolution",
+    "EvolveNotes",
     "ExplainUpdates",
     "ExtractFacts",
     "FollowUp",
@@ -50,10 +58,13 @@ __all__ = [
     "Level",
     "LifeEvent",
     "ListTopics",
+    "Listen",
     "MakeQuestions",
     "MergeSchema",
     "Merged",
     "Merging",
+    "Note",
+    "NoteUpdate",
     "Operation",
     "Parsed",
     "ProbeStates",
@@ -68,6 +79,7 @@ __all__ = [
     "Task",
     "Telling",
     "ToolCall",
+    "Turn",
     "UpdateRecord",
     "Updates",
     "WriteAboutOther",

@@ -16,6 +16,7 @@ from typing import ClassVar, Generic, TypeVar
 from amemgym.messages import Message
 from amemgym.tasks.parse import Parsed
 from amemgym.tasks.prompts import Prompts
+from amemgym.tasks.schema import Schema
 
 T = TypeVar("T")
 
@@ -46,6 +47,10 @@ class Task(ABC, Generic[T]):
     def distinguishes(self) -> str:
         """What tells this request from another beside its messages."""
         return ""
+
+    def reply_schema(self) -> Schema | None:
+        """The JSON schema of the reply, where one is known; for models whose decoding can be held to it."""
+        return None
 
 
 def digest(task: Task[T], messages: Sequence[Message]) -> str:

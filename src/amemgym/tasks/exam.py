@@ -14,6 +14,7 @@ from amemgym.tasks.choice import Choice, parse_choice
 from amemgym.tasks.conversation import assistant_messages
 from amemgym.tasks.parse import Parsed, parse_values
 from amemgym.tasks.prompts import Prompts
+from amemgym.tasks.schema import Schema, an_object, one_of
 
 #: for each option in the order shown, the values of the variables it is right for; never which one is gold
 Labels = tuple[Mapping[str, str], ...]
@@ -37,6 +38,9 @@ class ChooseOption(Task[int]):
     def parse(self, reply: str | None) -> Parsed[int]:
         return _as_parsed(parse_choice(reply, self.options))
 
+    def reply_schema(self) -> Schema:
+        return _answer(self.options)
+
 
 @dataclass(frozen=True)
 class ChooseKnowing(Task[int]):
@@ -55,6 +59,9 @@ class ChooseKnowing(Task[int]):
 
     def parse(self, reply: str | None) -> Parsed[int]:
         return _as_parsed(parse_choice(reply, self.options))
+
+    def reply_schema(self) -> Schema:
+        return _answer(self.options)
 
 
 @dataclass(frozen=True)
@@ -78,6 +85,13 @@ class ProbeStates(Task[dict[str, str | None]]):
 
     def parse(self, reply: str | None) -> Parsed[dict[str, str | None]]:
         return parse_values(reply, self.variables)
+
+    def reply_schema(self) -> Schema:
+        return an_object({name: one_of(values) for name, values in self.variables.items()})
+
+
+def _answer(options: tuple[str, ...]) -> Schema:
+    return an_object({"answer": one_of(range(1, len(options) + 1))})
 
 
 def _as_parsed(choice: Choice) -> Parsed[int]:

@@ -15,6 +15,7 @@ from amemgym.tasks.base import Task, listed
 from amemgym.tasks.memorising import transcript
 from amemgym.tasks.parse import Parsed, Status, parse_object, parse_revealed, parse_values
 from amemgym.tasks.prompts import Prompts
+from amemgym.tasks.schema import Schema, an_object, one_of
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,10 @@ class RevealedStates(Task[dict[str, str]]):
 
     def parse(self, reply: str | None) -> Parsed[dict[str, str]]:
         return parse_revealed(reply, self.variables, "revealed")
+
+    def reply_schema(self) -> Schema:
+        values = {name: one_of(values) for name, values in self.variables.items()}
+        return an_object({"revealed": an_object(values, optional=True)})
 
 
 @dataclass(frozen=True)
@@ -71,3 +76,6 @@ class RecoverVariant(Task[dict[str, str | None]]):
             # that it is none, is said of each: unlike a reply with other words, this one is read
             return Parsed(dict.fromkeys(self.variables), Status.REPAIRED)
         return parsed
+
+    def reply_schema(self) -> Schema:
+        return an_object({name: one_of([*values, None]) for name, values in self.variables.items()})

@@ -11,6 +11,7 @@ from amemgym.messages import TIME_FORMAT, Message
 from amemgym.tasks.base import Task
 from amemgym.tasks.parse import Parsed, Status, parse_object, parse_text
 from amemgym.tasks.prompts import Prompts
+from amemgym.tasks.schema import TEXT, Schema, an_object, list_of, one_of
 
 OperationKind = Literal["add", "update", "delete", "keep"]
 
@@ -47,6 +48,9 @@ class ExtractFacts(Task[list[str]]):
         texts = [fact.strip() for fact in facts if isinstance(fact, str) and fact.strip()]
         return Parsed(texts, parsed.status if len(texts) == len(facts) else Status.REPAIRED)
 
+    def reply_schema(self) -> Schema:
+        return an_object({"facts": list_of(TEXT)})
+
 
 @dataclass(frozen=True)
 class ReconcileFacts(Task[list[Operation]]):
@@ -78,6 +82,16 @@ class ReconcileFacts(Task[list[Operation]]):
         known = {number for number, _ in self.stored}
         operations = [operation for entry in raw if (operation := _operation(entry, known))]
         return Parsed(operations, parsed.status if len(operations) == len(raw) else Status.REPAIRED)
+
+    def reply_schema(self) -> Schema:
+        known = [number for number, _ in self.stored]
+        forms = [an_object({"event": one_of(["add"]), "text": TEXT})]
+        if known:
+            forms += [
+                an_object({"event": one_of(["update"]), "id": one_of(known), "text": TEXT}),
+                an_object({"event": one_of(["delete", "keep"]), "id": one_of(known)}),
+            ]
+        return an_object({"operations": list_of({"anyOf": forms})})
 
 
 @dataclass(frozen=True)

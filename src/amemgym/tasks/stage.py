@@ -14,6 +14,7 @@ from amemgym.messages import Message
 from amemgym.tasks.base import Task
 from amemgym.tasks.parse import Parsed, Status, parse_object
 from amemgym.tasks.prompts import Prompts
+from amemgym.tasks.schema import Schema, of_form
 
 T = TypeVar("T")
 
@@ -49,6 +50,9 @@ class StageTask(Task[T]):
             return Parsed(None, parsed.status)
         value = self.read(parsed.value)
         return Parsed(value, parsed.status if value is not None else Status.INVALID)
+
+    def reply_schema(self) -> Schema:
+        return of_form(self.form)
 
 
 def text_of(said: Any) -> str | None:

@@ -19,6 +19,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from amemgym.llm.embed import Embedder
+from amemgym.llm.offline import notes
 from amemgym.llm.offline.chat import reply_plainly
 from amemgym.llm.offline.judge import Judge
 from amemgym.llm.offline.reader import Reader
@@ -30,6 +31,8 @@ from amemgym.tasks import (
     ChooseKnowing,
     ChooseOption,
     Context,
+    DescribeNote,
+    EvolveNotes,
     ExtractFacts,
     FollowUp,
     Labels,
@@ -68,7 +71,9 @@ _FOLLOW_UPS = (
 #: a user may write such a tag; in a reply it would mean reasoning
 _THINKING = re.compile(r"<(?=\s*/?\s*(?:think|thinking|reasoning)\s*>)", re.IGNORECASE)
 _TIME = re.compile(r"^\s*\[Current Time:[^\]]*\]\s*")
-_MEMORY_OF_ASSISTANT = re.compile(r"^(\[[^\]]*\]\s*)?assistant:", re.IGNORECASE)
+_SPEAKER = re.compile(r"(?:\[[^\]]*\]\s*)?(user|assistant):", re.IGNORECASE)
+#: what a note of a message is found by (`memory.notes`); its words are no statement
+_FOUND_BY = re.compile(r"(?:keywords|tags):")
 _MEMORY_HEAD = re.compile(r"^(\[\d{4}-\d\d-\d\d\]\s*)?(user:\s*)?(\[Current Time:[^\]]*\]\s*)?", re.IGNORECASE)
 
 
@@ -169,6 +174,14 @@ class OfflineModel:
         return _THINKING.sub("‹", "\n".join(lines[-RECORD_LINES:])) or "(nothing known yet)"
 
     @_solve.register
+    def _(self, task: DescribeNote, labels: Labels | None) -> str:
+        return json.dumps(notes.described(task, self._embedder.embed), ensure_ascii=False)
+
+    @_solve.register
+    def _(self, task: EvolveNotes, labels: Labels | None) -> str:
+        return json.dumps(notes.evolved(task, self._embedder.embed), ensure_ascii=False)
+
+    @_solve.register
     def _(self, task: RevealedStates, labels: Labels | None) -> str:
         return json.dumps({"revealed": self._judge.revealed(task.message, task.variables)}, ensure_ascii=False)
 
@@ -188,8 +201,7 @@ class OfflineModel:
 
 def _known_lines(context: Context) -> list[str]:
     """What the user is known to have said: remembered, then in the window."""
-    remembered = [line for line in context.memories if not _MEMORY_OF_ASSISTANT.match(line)]
-    return [*_split(remembered), *_said_by_user(context.conversation)]
+    return [*_remembered(context.memories), *_said_by_user(context.conversation)]
 
 
 def _facts(conversation: Iterable[Message]) -> list[str]:
@@ -202,10 +214,20 @@ def _said_by_user(conversation: Iterable[Message]) -> list[str]:
     return [_TIME.sub("", message.content) for message in conversation if message.role == "user"]
 
 
-def _split(memories: Iterable[str]) -> list[str]:
-    """A record of many lines is as many remembered lines; dates and roles before them are left out."""
-    lines = (line for memory in memories for line in _MEMORY_HEAD.sub("", memory).splitlines())
-    return [line for line in lines if line.strip()]
+def _remembered(memories: Iterable[str]) -> list[str]:
+    """Each line of a record or of a conversation by itself, without dates and roles before them; none of the
+    assistant's: `assistant:` before a line opens what it said, `user:` closes it."""
+    lines: list[str] = []
+    for memory in memories:
+        speaker = ""
+        for line in memory.splitlines():
+            if opened := _SPEAKER.match(line):
+                speaker = opened[1].lower()
+            if speaker == "assistant" or (speaker and _FOUND_BY.match(line)):
+                continue
+            if (said := _MEMORY_HEAD.sub("", line)).strip():
+                lines.append(said)
+    return lines
 
 
 def _unlabelled(options: Sequence[str]) -> Labels:

@@ -1,0 +1,45 @@
+"""Who plays: an agent made from its spec, with the door, tools and name that are its episode's alone."""
+
+from __future__ import annotations
+
+from amemgym import files
+from amemgym.agents import Agent, AgentSpec, BoxAgent, ConversationalAgent
+from amemgym.evaluate.spec import RunSpec
+from amemgym.llm import Doors, Gateway, Lender, Line, ModelSettings, embedder
+from amemgym.memory import Tools
+from amemgym.scenario import Scenario
+
+
+class Players:
+    """Makes the agents of a run. `model` is that of agents without one of their own; `run_name` tells its episodes
+    from another's."""
+
+    def __init__(self, spec: RunSpec, model: ModelSettings, doors: Doors) -> None:
+        self._spec = spec
+        self._model = model
+        self._doors = doors
+        self._gateway = Gateway()
+        self.run_name = ""
+
+    async def seat(self, agent: AgentSpec, scenario: Scenario, trial: int, line: Line) -> Agent:
+        """The agent of one episode, which remembers nothing yet. Its scenario gives it nothing but a name."""
+        door = self._doors.to(agent.model or self._model)
+        name = f"{self.run_name}-{files.slug(agent.name)}-{files.slug(scenario.id)}-t{trial}"
+        if agent.is_box:
+            return BoxAgent(line.model(door, "assistant"), name)
+        lender: Lender | None = None
+        if needs_endpoint(agent):
+            await self._gateway.start()
+            lender = self._gateway.for_episode(line, door, embedder(self._spec.embedder))
+        # names of variables alone, and only for the ablation that is defined by being told them
+        variables = tuple(scenario.state_schema) if agent.told_variables else ()
+        tools = Tools(line.model(door, "memory"), embedder(self._spec.embedder), variables, name, lender=lender)
+        return ConversationalAgent(agent.habits, agent.memory_type(), tools, line.model(door, "assistant"))
+
+    async def aclose(self) -> None:
+        await self._gateway.aclose()
+
+
+def needs_endpoint(agent: AgentSpec) -> bool:
+    """Whether the agent's memory calls a model by itself."""
+    return not agent.is_reference and not agent.is_box and agent.memory_type().needs_endpoint
