@@ -68,6 +68,7 @@ async def snapshot_detached(bench: Bench) -> None:
 
 @rule("snapshot-new-process", "a snapshot can be pickled, and reads the same when restored in a new process")
 async def snapshot_new_process(bench: Bench) -> None:
+    bench.needs_keeping()
     bench.needs_copies()
     done = await elsewhere(bench)
     if isinstance(done.read_there, str):
