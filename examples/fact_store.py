@@ -37,7 +37,7 @@ class FactStore(Memory):
         self.restore([*self.snapshot(), *rows])
 
     def read(self, query, now, k):
-        words = "".join(c if c.isalnum() else " " for c in query).split()[:100]
+        words = list(dict.fromkeys("".join(c if c.isalnum() else " " for c in query).split()))[:100]
         match = " OR ".join(f'"{word}"' for word in words) or '""'
         found = self.db.execute("SELECT text, time FROM facts WHERE facts MATCH ? ORDER BY rank LIMIT ?", (match, k))
         return [Item(text, datetime.fromisoformat(time)) for text, time in found]

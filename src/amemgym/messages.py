@@ -30,3 +30,8 @@ class Message:
 def opening(utterance: str, now: datetime) -> str:
     """A session's first user message: the simulated time on a line of its own, then the utterance (SPEC section 2)."""
     return f"[Current Time: {now.strftime(TIME_FORMAT)}]\n{utterance}"
+
+
+def whole(text: str) -> str:
+    """The text with half characters (of a broken emoji, which no file or request can hold) replaced."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -136,12 +136,6 @@ class KnowsOneAlphabet(Sound):
         super().keep(Message(message.role, text, message.time), now)
 
 
-class WritesFiles(Sound):
-    def keep(self, message: Message, now: datetime) -> None:
-        message.content.encode("utf-8")
-        super().keep(message, now)
-
-
 class WritesBehind(Sound):
     """A thread goes on after write has returned, until it is joined or something was read."""
 
@@ -451,7 +445,6 @@ PLANTED: dict[type[Memory], tuple[str, ...]] = {
     FormatsTexts: ("any-text",),
     EvaluatesTexts: ("any-text",),
     KnowsOneAlphabet: ("any-text",),
-    WritesFiles: ("any-text",),
     WritesBehind: ("write-is-finished", *_LATE, "snapshot-detached", "exam-changes-nothing", "deterministic"),
     LeavesTasks: ("write-is-finished", *_LATE, "snapshot-detached", "exam-changes-nothing", "deterministic"),
     SharesAStore: ("users-apart", *_SHARED),

@@ -29,6 +29,7 @@ from amemgym.errors import (
 from amemgym.llm.journal import Address, Entry, Journal
 from amemgym.llm.place import Place, here
 from amemgym.llm.provider import Completion, Provider, Request, Usage
+from amemgym.messages import whole
 from amemgym.tasks import ChooseKnowing, ChooseOption, Parsed, Prompts, Status, Task, ToolCall, digest
 
 T = TypeVar("T")
@@ -266,9 +267,5 @@ def _whole(completion: Completion) -> Completion:
     """A reply cut in the middle of an emoji ends in half a character, which no file or request can hold."""
     if completion.text.isascii() and not completion.calls:
         return completion
-    calls = tuple(ToolCall(*map(_mended, (call.id, call.name, call.arguments))) for call in completion.calls)
-    return replace(completion, text=_mended(completion.text), calls=calls)
-
-
-def _mended(text: str) -> str:
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    calls = tuple(ToolCall(*map(whole, (call.id, call.name, call.arguments))) for call in completion.calls)
+    return replace(completion, text=whole(completion.text), calls=calls)

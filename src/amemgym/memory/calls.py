@@ -20,7 +20,7 @@ from anyio.to_thread import run_sync
 from amemgym.errors import AMemGymError, MemoryFailed, raised
 from amemgym.llm import at, here
 from amemgym.memory.protocol import Item, Memory, MemoryMaker, Tools
-from amemgym.messages import Message
+from amemgym.messages import Message, whole
 from amemgym.secrets import redact
 from amemgym.together import first_failure
 
@@ -41,13 +41,15 @@ def new_memory(make: MemoryMaker, tools: Tools) -> Memory:
 
 async def write_to(memory: Memory, messages: Sequence[Message], now: datetime) -> None:
     """`memory.write`. Raises MemoryFailed, or a ModelError."""
-    await _call(memory, "write", messages, now)
+    # a broken emoji can be said, but a memory may keep it in a file or send it somewhere
+    readable = [replace(message, content=whole(message.content)) for message in messages]
+    await _call(memory, "write", readable, now)
 
 
 async def read_from(memory: Memory, query: str, now: datetime, k: int) -> tuple[Item, ...]:
     """`memory.read`: the first k, texts made items, in order of time (those without one first).
     Raises as `write_to`."""
-    found = await _call(memory, "read", query, now, k)
+    found = await _call(memory, "read", whole(query), now, k)
     if not isinstance(found, Sequence) or isinstance(found, str):
         raise MemoryFailed(
             f"its memory {_name(memory)} is wrong: read returned {type(found).__name__}; it should return a list of"

@@ -148,7 +148,9 @@ class OfflineModel:
         operations: list[dict[str, Any]] = []
         stored = self._embedder.embed([text for _, text in task.stored])
         taken: set[int] = set()
-        for fact, vector in zip(task.facts, self._embedder.embed(task.facts), strict=True):
+        # a memory system that extracts and reconciles at once has left in what tells nothing
+        facts = _facts(Message("user", fact) for fact in task.facts)
+        for fact, vector in zip(facts, self._embedder.embed(facts), strict=True):
             nearness = stored @ vector if len(stored) else np.zeros(0)
             best = int(np.argmax(nearness)) if len(nearness) else -1
             if best < 0 or nearness[best] < SAME_TOPIC or best in taken:

@@ -10,4 +10,9 @@ from __future__ import annotations
 ADAPTERS: dict[str, str] = {
     "mem0": "amemgym.memory.adapters.mem0:Mem0Memory",
     "mem0-v1": "amemgym.memory.adapters.mem0_v1:Mem0V1Memory",
+    "langmem": "amemgym.memory.adapters.langmem:LangMemMemory",
+    "amem-package": "amemgym.memory.adapters.amem_package:AMemPackageMemory",
+    "letta": "amemgym.memory.adapters.letta:LettaMemory",
+    "zep": "amemgym.memory.adapters.zep:ZepMemory",
+    "graphiti": "amemgym.memory.adapters.graphiti:GraphitiMemory",
 }
