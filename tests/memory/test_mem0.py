@@ -249,7 +249,7 @@ async def test_a_broken_store_is_raised_whatever_mem0_makes_of_it(monkeypatch: p
     monkeypatch.undo()
     async with memories(Recording(_remember([BREAD, FLAT])), "anna") as (anna,):
         monkeypatch.setattr("amemgym.memory.adapters.mem0_store.Rows.put", _broken)
-        with pytest.raises(MemoryFailed, match="ZeroDivisionError|Failed to insert any"):
+        with pytest.raises(MemoryFailed, match=r"ZeroDivisionError|Failed to insert any"):
             await write_to(anna, said("Hello again."), APRIL)
 
 

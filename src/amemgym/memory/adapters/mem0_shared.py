@@ -297,4 +297,3 @@ def _http() -> Any:
     from openai import DefaultHttpxClient
 
     return DefaultHttpxClient(trust_env=False)
-
