@@ -136,18 +136,19 @@ def test_a_choice_by_scores_follows_its_option(monkeypatch: pytest.MonkeyPatch) 
     }
 
 
-def test_ten_options_are_answered_by_generation() -> None:
+def test_ten_options_are_answered_by_generation(monkeypatch: pytest.MonkeyPatch) -> None:
+    standing_in(monkeypatch, size=10)
     said: list[str] = []
     task = ChooseOption("", tuple(map(str, range(10, 20))), Context())
 
-    async def ask() -> Completion:
-        model = open_model(replace(SETTINGS, choice="rotate"), said.append)
+    async def ask() -> list[Completion]:
+        model = open_model(replace(SETTINGS, choice="rotate", context_tokens=512), said.append)
         try:
-            return await model.complete(request(task))
+            return [await model.complete(request(task)) for _ in range(2)]
         finally:
             await model.aclose()
 
-    assert task.parse(asyncio.run(ask()).text).status is Status.OK
+    assert [reply.usage.output for reply in asyncio.run(ask())] == [80, 80]
     assert len(said) == 1 and "more than 9 options" in said[0]
 
 
