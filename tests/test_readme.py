@@ -32,9 +32,9 @@ def test_your_own_memory(tmp_path: Path) -> None:
 
 def test_commands_named_are_commands() -> None:
     text = README.read_text(encoding="utf-8")
-    commands = set(re.findall(r"^\| `amemgym (\w+)", text, re.M))
+    commands = set(re.findall(r"^\| `amemgym ([\w-]+)", text, re.M))
     done = subprocess.run([str(AMEMGYM), "--help"], capture_output=True, text=True)
-    made = {"generate", "card", "audit"}
+    made = {"generate", "card", "audit", "check-memory"}
     assert commands == {"run", "resume", "score", "report", "compare", "import", "validate", "list"} | made
     assert all(re.search(rf"^\s+{command}\s", done.stdout, re.M) for command in commands)
     flags = set(re.findall(r"--[a-z][a-z-]+", text)) - {"--help"}

@@ -4,6 +4,7 @@ request whatever else is asked, a context that grows and ends, and calls that ca
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import replace
@@ -16,6 +17,7 @@ from amemgym.llm import Completion, ModelSettings, Request, engine, open_model
 from amemgym.llm.local import LocalModel
 from amemgym.messages import Message
 from amemgym.tasks import (
+    Chat,
     ChooseKnowing,
     ChooseOption,
     Context,
@@ -266,3 +268,27 @@ def test_what_the_library_cannot_take_is_refused() -> None:
 
     with pytest.raises(RequestRefused, match=r"cannot be asked this: .*banana"):
         asked(request(Odd("", OPTIONS, Context())))
+
+
+def test_a_memory_system_gets_the_form_it_asks_for() -> None:
+    """Its own request goes to the model whole; one for a tool that is not called is an error, and no empty memory."""
+    schema = {"type": "object", "properties": {"city": {"enum": ["Oslo", "Rome"]}}, "required": ["city"]}
+    said = [{"role": "user", "content": "I live in Oslo"}]
+    form = {"type": "json_schema", "json_schema": {"name": "place", "schema": schema}}
+    tool = {"type": "function", "function": {"name": "keep", "description": "Keep a city.", "parameters": schema}}
+    demanded = {"tools": [tool], "tool_choice": "required"}
+    chats = [Chat({"messages": said, "response_format": form}), Chat({"messages": said, **demanded})]
+    [formed] = asked(Request(chats[0], ()))
+    assert json.loads(formed.text)["city"] in ("Oslo", "Rome") and not formed.calls
+    with pytest.raises(RequestRefused, match="calls no tools, and the memory system needs one called"):
+        asked(Request(chats[1], ()))
+
+
+def test_a_tool_call_is_put_together_from_its_pieces() -> None:
+    reply = engine.ChatReply()
+    for delta in (
+        {"id": "a", "function": {"name": "keep", "arguments": '{"ci'}},
+        {"function": {"arguments": 'ty": 1}'}},
+    ):
+        reply.add({"choices": [{"delta": {"tool_calls": [{"index": 0, **delta}]}, "finish_reason": None}]})
+    assert reply.calls == {0: ("a", "keep", '{"city": 1}')}

@@ -274,3 +274,20 @@ def test_the_exact_index_is_exact(rows: list[list[int]], query: list[int], k: in
 
 def test_one_embedder_serves_all() -> None:
     assert embedder() is embedder()
+
+
+def test_no_memory_is_given_half_a_character() -> None:
+    seen: list[str] = []
+
+    class Keeps(Plain):
+        def read(self, query: str, now: datetime, k: int) -> list[str]:
+            seen.append(query)
+            return super().read(query, now, k)
+
+    async def work(_: Memory) -> None:
+        memory = new_memory(Keeps, tools_of(Scripted()))
+        await write_to(memory, [Message("user", "half \ud83d, whole 🎉", NOW)], NOW)
+        assert await read_from(memory, "half \udc4d?", NOW, 9) == (Item("half \ufffd, whole 🎉"),)
+        assert seen == ["half \ufffd?"]
+
+    run("none", work)

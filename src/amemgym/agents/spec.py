@@ -7,6 +7,7 @@ fingerprint covers; the agent itself is made from it, once for each episode.
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, replace
 from typing import Any
@@ -97,6 +98,9 @@ class AgentSpec:
             described["memory_source"] = fingerprint(self.memory_type())
         elif (version := memory_version(self.memory, self.memory_type())) is not None:
             described["memory_version"] = version
+        told = {name: os.environ[name] for name in self.memory_type().environment if os.environ.get(name)}
+        if told:
+            described["memory_environment"] = told
         if self.model is not None:
             described["model"] = describe_model(self.model)
         return described

@@ -19,7 +19,7 @@ class Players:
         self._model = model
         self._doors = doors
         self._gateway = Gateway()
-        self.run_name = ""
+        self.run_name = ""  # until it is known which run it is
 
     async def seat(self, agent: AgentSpec, scenario: Scenario, trial: int, line: Line) -> Agent:
         """The agent of one episode, which remembers nothing yet. Its scenario gives it nothing but a name."""

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from amemgym import files
 from amemgym.agents import AgentSpec
 from amemgym.env import Episode, Rules
 from amemgym.errors import (
@@ -125,7 +126,9 @@ class Run:
     async def play(self) -> RunOutcome:
         """Play everything that is not finished. What stopped it early, and what failed, is in the outcome."""
         self._announce()
-        self._players.run_name = str(self._directory.manifest()["fingerprint"])[:8]
+        # the same run in two folders is two runs to a server that both use
+        folder = files.sha256(str(self._directory.path.resolve()).encode("utf-8", "surrogatepass"))
+        self._players.run_name = f"{str(self._directory.manifest()['fingerprint'])[:8]}-{folder[:6]}"
         episodes = asyncio.Semaphore(self._spec.concurrency)
 
         async def one(job: Callable[[], Awaitable[None]], of: _Job) -> None:

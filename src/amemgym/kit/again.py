@@ -29,6 +29,7 @@ async def deterministic(bench: Bench) -> None:
 
 @rule("deterministic-new-process", "the same holds in a new process, where texts have other hashes")
 async def deterministic_new_process(bench: Bench) -> None:
+    bench.needs_keeping()
     done = await elsewhere(bench)
     if isinstance(done.told_there, str):
         raise RuleBroken(f"in a new process it ends in an error: {done.told_there}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from amemgym.agents import ConversationalAgent, Habits
-from amemgym.kit.bench import Bench, Hearing, Subject, other_model
+from amemgym.kit.bench import Bench, Hearing, Subject, nodding_model
 from amemgym.kit.canary import play, read_in
 from amemgym.kit.copies import first_change
 from amemgym.kit.rule import rule
@@ -48,7 +48,7 @@ async def exam_changes_nothing(bench: Bench) -> None:
         made.append(bench.sit(memory, hearing))
         return memory
 
-    agent = ConversationalAgent(HABITS, make, bench.tools(hearing), other_model("assistant"))
+    agent = ConversationalAgent(HABITS, make, bench.tools(hearing), nodding_model("assistant"))
     subject = made[0]
     async for sitting in play(agent, periods=1):
         queries = [asked.question.query for asked in sitting.asked]

@@ -31,6 +31,7 @@ from amemgym.llm import (
     Model,
     Provider,
     Request,
+    Usage,
     embedder,
 )
 from amemgym.llm.embed import Vectors
@@ -253,10 +254,20 @@ class Bench:
         await self._gateway.aclose()
 
 
-def other_model(role: str) -> Model:
-    """The offline model for someone else than a memory, unheard."""
+class Nodding:
+    """A model for whoever is no memory: what they say is not looked at, so it may as well be quick."""
+
+    async def complete(self, request: Request) -> Completion:
+        return Completion("Very well.", Usage())
+
+    async def aclose(self) -> None:
+        return None
+
+
+def nodding_model(role: str) -> Model:
+    """A model that says the same to everything. Call inside a running event loop."""
     line = Line(Journal(None), prompts_for("en"))
-    return line.model(Door(_offline(), asyncio.Semaphore(4), attempts=1), role)
+    return line.model(Door(Nodding(), asyncio.Semaphore(4), attempts=1), role)
 
 
 @lru_cache

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from amemgym.agents import Agent, Examinee
 from amemgym.env import Episode, ExamItem, ProbeItem, UserTurn
-from amemgym.kit.bench import other_model
+from amemgym.kit.bench import nodding_model
 from amemgym.kit.talk import START, Fact, facts_of
 from amemgym.llm import at, probe_name, question_name, round_name
 from amemgym.memory import Item
@@ -89,7 +89,7 @@ class Sitting:
 async def play(agent: Agent, periods: int = PERIODS) -> AsyncIterator[Sitting]:
     """Play the scenario; whenever an exam is due, it is the caller's to take."""
     scenario = canary_scenario().limited(periods)
-    episode = Episode(other_model("user"))
+    episode = Episode(nodding_model("user"))
     step = await episode.reset(scenario)
     while (seen := step.observation) is not None:
         if isinstance(seen, UserTurn):

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from amemgym.agents import ConversationalAgent
 from amemgym.kit.asking import HABITS
-from amemgym.kit.bench import Bench, Hearing, Subject, other_model
+from amemgym.kit.bench import Bench, Hearing, Subject, nodding_model
 from amemgym.kit.canary import CANARY, Sitting, play, read_in
 from amemgym.kit.rule import rule
 from amemgym.kit.talk import quoted
@@ -29,7 +29,7 @@ async def no_ground_truth(bench: Bench) -> None:
         made.append(bench.sit(memory, hearing))
         return memory
 
-    agent = ConversationalAgent(HABITS, make, bench.tools(hearing), other_model("assistant"))
+    agent = ConversationalAgent(HABITS, make, bench.tools(hearing), nodding_model("assistant"))
     async for sitting in play(agent):
         where = f"the exam of period {sitting.period}"
         copy = await agent.freeze()

@@ -22,10 +22,10 @@ ODD = {
     "in Chinese": "我上个月搬到了杭州,养了一只猫。",
     "with accents made of two signs": "Cafe\u0301 with Zoe\u0308 and A\u030angstro\u0308m",
     "with a line break": "First line\nsecond line",
-    "with a null and control signs": "a\x00b\x07c\x1b[31md",
 }
 #: what must not be refused, whatever is kept of it
 STRANGE = {
+    "with a null and control signs": "a\x00b\x07c\x1b[31md",
     "that is empty": "",
     "of blanks": " \n\t ",
     "of 200 kB": "All of this was said in one go, number by number. " * 4000,

@@ -45,6 +45,8 @@ class ChatReply:
     #: of the last token: the likeliest tokens there, each with its log probability
     likeliest: Sequence[tuple[str, float]] = ()
     error: dict[str, Any] | None = None
+    #: the functions wanted called, by number: id, name, arguments
+    calls: dict[int, tuple[str, str, str]] = field(default_factory=dict)
     _parts: list[str] = field(default_factory=list)
 
     def add(self, piece: dict[str, Any]) -> None:
@@ -53,6 +55,11 @@ class ChatReply:
             self.input, self.output = int(usage["prompt_tokens"]), int(usage["completion_tokens"])
         for choice in piece.get("choices", ()):
             self._parts.append(choice.get("delta", {}).get("content") or "")
+            for call in choice.get("delta", {}).get("tool_calls") or ():
+                number, function = int(call.get("index", 0)), call.get("function") or {}
+                id, name, arguments = self.calls.get(number, ("", "", ""))
+                arguments += function.get("arguments") or ""
+                self.calls[number] = (id or call.get("id") or "", name or function.get("name") or "", arguments)
             self.finish = choice.get("finish_reason") or self.finish
             for token in (choice.get("logprobs") or {}).get("content") or ():
                 self.likeliest = [(each["token"], float(each["logprob"])) for each in token["top_logprobs"]]

@@ -12,14 +12,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from amemgym.errors import NoContent
+from amemgym.clean import clean
+from amemgym.errors import NoContent, RequestRefused
 from amemgym.llm.engine import Body, ChatReply, engine_for, give_back, library
 from amemgym.llm.gguf import ModelFile, model_file
 from amemgym.llm.models import ModelSettings
 from amemgym.llm.provider import Completion, Request, Usage
 from amemgym.llm.rotate import BEGUN, LIKELIEST, MOST_OPTIONS, best_option, rotations
 from amemgym.messages import Message
-from amemgym.tasks import ChooseKnowing, ChooseOption, Prompts, Task
+from amemgym.tasks import Chat, ChooseKnowing, ChooseOption, Prompts, Task, ToolCall
 
 #: of a model that samples; the same request gets the same reply
 SEED = 0
@@ -53,16 +54,26 @@ class LocalModel:
                     f"questions with more than {MOST_OPTIONS} options are answered by generation: a number of two"
                     " digits cannot be told from its first digit"
                 )
-        [reply] = await self._engine.chat(self._body(request.messages, response_format=_response_format(task)))
+        if isinstance(task, Chat):  # a memory system's own request, with its tools and the form it wants
+            body = self._body(()) | {name: clean(value) for name, value in task.body.items()}
+        else:
+            body = self._body(request.messages, response_format=_response_format(task))
+        [reply] = await self._engine.chat(body)
         usage = Usage(reply.input, reply.output)
-        if not reply.text:
+        calls = tuple(ToolCall(id or f"call_{n}", name, said) for n, (id, name, said) in sorted(reply.calls.items()))
+        if isinstance(task, Chat) and not calls and task.body.get("tool_choice") not in (None, "auto", "none"):
+            raise RequestRefused(
+                f"{self.identity} calls no tools, and the memory system needs one called; take a model file whose chat"
+                " template knows tools, or an endpoint"
+            )
+        if not reply.text and not calls:
             raise NoContent(
                 f"{self.identity} answered without content (finish_reason: {reply.finish});"
                 " if it reasons before it replies, allow it more with --max-tokens",
                 usage,
                 reply.finish,
             )
-        return Completion(reply.text, usage, reply.finish)
+        return Completion(reply.text, usage, reply.finish, calls=calls)
 
     async def aclose(self) -> None:
         await give_back(self._engine)
@@ -70,15 +81,12 @@ class LocalModel:
     def _body(
         self,
         messages: Sequence[Message],
-        *,
-        response_format: dict[str, Any] | None = None,
-        tools: Sequence[dict[str, Any]] = (),
         **more: Any,
     ) -> Body:
         """The request as the server takes it."""
         body: Body = {"messages": [_as_chat(message) for message in messages], "seed": SEED}
         body |= {"temperature": self._settings.temperature, "max_tokens": self._settings.max_tokens}
-        body |= {"response_format": response_format, "tools": list(tools) or None, **more}
+        body |= more
         return {name: value for name, value in body.items() if value is not None}
 
     async def _scored(self, task: ChooseOption | ChooseKnowing, prompts: Prompts) -> Completion:

@@ -39,8 +39,8 @@ class Tools:
 
     `variables` is empty but in the ablation that is told them (SPEC section 2); values are never told. `endpoint` is an
     OpenAI-compatible address of this memory alone, where it needs one, behind which are the same model and embedder.
-    `name` is this memory's alone (of its run, agent, user and trial, and of the exam it was copied for): what a server
-    keeps for it is kept under that name.
+    `name` is this memory's alone (of its run and folder, agent, user and trial, and of the exam it was copied for), for
+    what a server keeps under it. It belongs in no prompt, as a run that was moved has others.
     """
 
     model: Model
@@ -69,6 +69,9 @@ class Memory(ABC):
     packages: ClassVar[Mapping[str, str]] = {}
     #: the extra that brings them, as in `pip install 'amemgym[mem0]'`
     extra: ClassVar[str] = ""
+    #: environment variables that decide what it gives back (a server's address; never a key): part of what a run is, as
+    #: the packages' versions are
+    environment: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def check(cls) -> None:

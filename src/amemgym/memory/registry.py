@@ -52,7 +52,8 @@ def known_memories() -> dict[str, KnownMemory]:
     for name in ADAPTERS:
         cls = find_memory(name)
         versions = [f"{package} {version}" for package, version in package_versions(cls.packages).items()]
-        found[name] = KnownMemory(", ".join(versions) or own, _about(cls), _missing(cls))
+        origin = ", ".join(versions) or ("not installed" if cls.packages else own)
+        found[name] = KnownMemory(origin, _about(cls), _missing(cls))
     for name, cls in loaded_plug_ins("memories").items():
         found[name] = KnownMemory(plug_in_version("memories", name), _about(cls))
     return found

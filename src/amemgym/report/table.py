@@ -136,7 +136,7 @@ def _table(scores: Mapping[str, Any], seconds: Mapping[str, float]) -> Table:
             str(agent["n"]),
             _count(agent["invalid"], agent["n"]) if played else "",
             _tokens(agent["agent_tokens"]) if played else "",
-            *([_tokens(agent["memory_tokens"]), str(agent["memory_calls"])] if asks and played else [""] * 2 * asks),
+            *(_asked(agent) if asks else ()),
             f"{seconds[name]:.1f}" if played and name in seconds else "",
             style="" if played else "dim",
             end_section=last_played,
@@ -148,6 +148,12 @@ def _table(scores: Mapping[str, Any], seconds: Mapping[str, float]) -> Table:
     if scores["random"] is not None:
         table.add_row("random", f"{scores['random']:.3f}", f"{0:.3f}", "", *blank, str(scores["random_n"]), style="dim")
     return table
+
+
+def _asked(agent: Mapping[str, Any]) -> tuple[str, str]:
+    """What a memory asked of a model; blank where it asked nothing."""
+    calls = agent["memory_calls"]
+    return (_tokens(agent["memory_tokens"]), str(calls)) if calls else ("", "")
 
 
 def _failures(diagnosis: Mapping[str, float] | None) -> str:

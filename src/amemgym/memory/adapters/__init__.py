@@ -8,6 +8,11 @@ from __future__ import annotations
 
 #: name → `module:Class`
 ADAPTERS: dict[str, str] = {
-    "amem-package": "amemgym.memory.adapters.amem_package:AMemPackageMemory",
+    "mem0": "amemgym.memory.adapters.mem0:Mem0Memory",
+    "mem0-v1": "amemgym.memory.adapters.mem0_v1:Mem0V1Memory",
     "langmem": "amemgym.memory.adapters.langmem:LangMemMemory",
+    "amem-package": "amemgym.memory.adapters.amem_package:AMemPackageMemory",
+    "letta": "amemgym.memory.adapters.letta:LettaMemory",
+    "zep": "amemgym.memory.adapters.zep:ZepMemory",
+    "graphiti": "amemgym.memory.adapters.graphiti:GraphitiMemory",
 }
