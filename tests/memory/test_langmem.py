@@ -29,6 +29,7 @@ from tests.support.lent import (
     NOW,
     STRANGE,
     Heard,
+    as_in_a_run,
     calls_of,
     keep_for_elsewhere,
     restored_elsewhere,
