@@ -1,45 +1,34 @@
-"""Memories with one planted fault each, and the sound one they are made of. `PLANTED` says which rule each breaks."""
+"""Memories that lose, mix up or change what they hold: each sound but for one fault. `PLANTED` says which rule each of
+them, and each of the `cheats`, breaks."""
 
 from __future__ import annotations
 
 import asyncio
-import gc
-import json
-import random
-import sys
 import threading
-import time
 from collections.abc import Sequence
-from datetime import date, datetime, timedelta
+from datetime import datetime
 from typing import Any, ClassVar
 
 from amemgym.llm.place import here
 from amemgym.memory import Item, Memory
 from amemgym.messages import Message
-from amemgym.tasks import ExtractFacts
-
-
-class Sound(Memory):
-    """Keeps what the user says, gives back what shares most words with the query."""
-
-    def __init__(self) -> None:
-        self.items: list[Item] = []
-
-    def write(self, messages: Sequence[Message], now: datetime) -> None:
-        for message in messages:
-            if message.role == "user":
-                self.keep(message, now)
-
-    def keep(self, message: Message, now: datetime) -> None:
-        self.items.append(Item(message.content, message.time or now))
-
-    def read(self, query: str, now: datetime, k: int) -> Sequence[Item | str]:
-        words = set(query.lower().split())
-        return sorted(self.items, key=lambda item: -len(words & set(item.text.lower().split())))[:k]
-
-    def export(self) -> list[Item]:
-        return list(self.items)
-
+from tests.kit.cheats import (
+    GoesByHashes,
+    HoldsTheScenario,
+    LooksAhead,
+    LooksAtTheClock,
+    ReadsLabels,
+    SearchesTheHeap,
+    StampsItsState,
+    SwallowsEmbedderErrors,
+    SwallowsModelErrors,
+    TellsItsModelTheDate,
+    ThrowsDice,
+    TrustsReplies,
+    WalksFrames,
+    WritesTheDate,
+)
+from tests.kit.sound import Sound
 
 # what is written
 
@@ -282,112 +271,6 @@ class KeepsQueries(Sound):
 class KnowsTheExam(Sound):
     def read(self, query: str, now: datetime, k: int) -> Sequence[Item | str]:
         return super().read(query, now, k if here().examines else 1)
-
-
-# times
-
-
-class LooksAtTheClock(Sound):
-    def keep(self, message: Message, now: datetime) -> None:
-        self.items.append(Item(message.content, datetime.now()))
-
-
-class WritesTheDate(Sound):
-    def keep(self, message: Message, now: datetime) -> None:
-        super().keep(Message(message.role, f"{message.content} (noted on {date.today():%d.%m.%Y})", message.time), now)
-
-
-class StampsItsState(Sound):
-    def keep(self, message: Message, now: datetime) -> None:
-        self.changed = time.time()
-        super().keep(message, now)
-
-
-class LooksAhead(Sound):
-    def keep(self, message: Message, now: datetime) -> None:
-        self.items.append(Item(message.content, now + timedelta(hours=5)))
-
-
-class TellsItsModelTheDate(Sound):
-    async def write(self, messages: Sequence[Message], now: datetime) -> None:  # type: ignore[override]
-        await self.tools.model.ask(ExtractFacts(tuple(messages), datetime.combine(date.today(), datetime.min.time())))
-        super().write(messages, now)
-
-
-# what it must not know
-
-
-class ReadsLabels(Sound):
-    def read(self, query: str, now: datetime, k: int) -> Sequence[Item | str]:
-        labels = here().labels or ()
-        return [*(Item(", ".join(label.values())) for label in labels), *super().read(query, now, k)][:k]
-
-
-class WalksFrames(Sound):
-    """Looks for the exam's question in the frames that called it."""
-
-    def read(self, query: str, now: datetime, k: int) -> Sequence[Item | str]:
-        frame = sys._getframe()
-        while (frame := frame.f_back) is not None:  # type: ignore[assignment]
-            for value in frame.f_locals.values():
-                if type(value).__name__ == "ExamItem":
-                    return [Item(value.question.options[value.gold - 1]), *super().read(query, now, k)][:k]
-        return super().read(query, now, k)
-
-
-class SearchesTheHeap(Sound):
-    def read(self, query: str, now: datetime, k: int) -> Sequence[Item | str]:
-        about = "free day" in query  # which only an exam's question is; the search takes its time
-        found = [thing for thing in gc.get_objects() if type(thing).__name__ == "Scenario"] if about else []
-        return [*(Item(str(scenario.periods[0].state)) for scenario in found), *super().read(query, now, k)][:k]
-
-
-class HoldsTheScenario(Sound):
-    def keep(self, message: Message, now: datetime) -> None:
-        if "violin" in message.content:
-            self.scenarios = [thing for thing in gc.get_objects() if type(thing).__name__ == "Scenario"]
-        super().keep(message, now)
-
-
-# faults
-
-
-class SwallowsModelErrors(Sound):
-    async def write(self, messages: Sequence[Message], now: datetime) -> None:  # type: ignore[override]
-        try:
-            await self.tools.model.ask(ExtractFacts(tuple(messages), now))
-        except Exception:
-            return
-        super().write(messages, now)
-
-
-class SwallowsEmbedderErrors(Sound):
-    def keep(self, message: Message, now: datetime) -> None:
-        try:
-            self.tools.embedder.embed([message.content])
-        except Exception:
-            return
-        super().keep(message, now)
-
-
-class TrustsReplies(Sound):
-    async def write(self, messages: Sequence[Message], now: datetime) -> None:  # type: ignore[override]
-        answer = await self.tools.model.ask(ExtractFacts(tuple(messages), now))
-        assert isinstance(json.loads(answer.text)["facts"], list)
-        super().write(messages, now)
-
-
-# again
-
-
-class ThrowsDice(Sound):
-    def read(self, query: str, now: datetime, k: int) -> Sequence[Item | str]:
-        return random.sample(self.items, min(1, len(self.items)))
-
-
-class GoesByHashes(Sound):
-    def read(self, query: str, now: datetime, k: int) -> Sequence[Item | str]:
-        return [item.text for item in set(self.items)][:k]
 
 
 class Hangs(Sound):

@@ -8,7 +8,8 @@ import pytest
 from amemgym.kit import Outcome, check_memory
 from amemgym.kit.rules import RULES
 from amemgym.memory import Memory
-from tests.kit.planted import PLANTED, Sound
+from tests.kit.planted import PLANTED
+from tests.kit.sound import Sound
 
 #: these start a process each, so they are tried on what is planted for them alone
 IN_PROCESSES = {"snapshot-new-process", "deterministic-new-process"}
