@@ -19,18 +19,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 from unittest.mock import patch
 
 from amemgym.clean import clean
 from amemgym.errors import UsageError
+from amemgym.memory.adapters.endpoint_client import EndpointClient
 from amemgym.memory.adapters.mem0_store import Row, Rows
 from amemgym.memory.protocol import Item, Memory
 from amemgym.memory.store import message_time
 from amemgym.messages import Message
-
-if TYPE_CHECKING:
-    from openai import OpenAI
 
 #: our providers' name in mem0's registries, and the key of an item's simulated time in its metadata
 PROVIDER, TIME = "amemgym", "time"
@@ -111,19 +109,19 @@ class Mem0(Memory):
     def close(self) -> None:
         if self._mem0 is not None:
             self._mem0.db.close()
+            self._client.close()
         self._mem0 = None
 
     def _opened(self) -> Any:
         """mem0, empty when it is first asked for."""
         if self._mem0 is None:
-            endpoint = self.tools.endpoint
-            if endpoint is None:
-                raise UsageError(f"{type(self).__name__} calls a model, but was lent no endpoint")
-            reached = {"api_key": endpoint.api_key, "openai_base_url": endpoint.base_url}
+            self._client = EndpointClient(endpoint := self.tools.endpoint)
+            assert endpoint is not None
             self._mem0 = package().made(
-                {"model": endpoint.model, **reached},
-                {"model": endpoint.embedding_model, "embedding_dims": endpoint.dimensions, **reached},
+                {"model": endpoint.model},
+                {"model": endpoint.embedding_model, "embedding_dims": endpoint.dimensions},
             )
+            self._mem0.llm.client = self._mem0.embedding_model.client = self._client
             self._mem0.llm.readable = self._readable
             # mem0 1 adds in a thread of its own, which knows nothing of this one's context
             self._mem0._add_to_vector_store = _at(lambda: self._time, self._mem0._add_to_vector_store)
@@ -139,31 +137,32 @@ class Mem0(Memory):
 class ChatModel:
     """The model behind the endpoint, as mem0 calls one. How it is sampled is the run's affair, not mem0's."""
 
+    client: EndpointClient
     readable: Callable[[str], str]
 
     def __init__(self, config: Any) -> None:
         self.config = config
-        self._client = _client(config.api_key, config.openai_base_url)
 
     def generate_response(self, messages: Any, response_format: Any = None, **_: Any) -> str:
         asked = {"response_format": response_format} if response_format else {}
-        reply = self._client.chat.completions.create(model=self.config.model, messages=messages, **asked)
+        reply = self.client.chat.completions.create(model=self.config.model, messages=messages, **asked)
         return self.readable(reply.choices[0].message.content or "")
 
 
 class EmbeddingModel:
     """The embedder behind the endpoint, as mem0 calls one."""
 
+    client: EndpointClient
+
     def __init__(self, config: Any) -> None:
         self.config = config
-        self._client = _client(config.api_key, config.openai_base_url)
 
     def embed(self, text: str, memory_action: str | None = None) -> list[float]:
         return self.embed_batch([text])[0]
 
     def embed_batch(self, texts: Sequence[str], memory_action: str | None = None) -> list[list[float]]:
         asked = [clean(text).replace("\n", " ") for text in texts]  # as mem0's own does
-        reply = self._client.embeddings.create(model=self.config.model, input=asked, encoding_format="float")
+        reply = self.client.openai.embeddings.create(model=self.config.model, input=asked, encoding_format="float")
         return [entry.embedding for entry in sorted(reply.data, key=lambda entry: entry.index)]
 
 
@@ -272,18 +271,3 @@ def _at(time: Callable[[], datetime | None], method: Callable[..., Any]) -> Call
                 _now.reset(token)
 
     return method_at
-
-
-def _client(api_key: str, base_url: str) -> OpenAI:
-    from openai import OpenAI
-
-    # the endpoint waits and tries again by itself, as long as the run allows
-    return OpenAI(api_key=api_key, base_url=base_url, http_client=_http(), max_retries=0, timeout=None)
-
-
-@lru_cache(maxsize=1)
-def _http() -> Any:
-    """One for all instances, as making one takes a while. No proxy stands between us and this machine."""
-    from openai import DefaultHttpxClient
-
-    return DefaultHttpxClient(trust_env=False)
