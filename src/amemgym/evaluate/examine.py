@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -141,9 +141,13 @@ class Examiner:
         with blaming(self._seat, period, here().name):
             examinee = await copy()
             try:
-                return await ask(examinee)
-            finally:
-                await examinee.aclose()
+                answer = await ask(examinee)
+            except BaseException:
+                with suppress(AMemGymError):  # why it failed is told, not what came of it
+                    await examinee.aclose()
+                raise
+            await examinee.aclose()
+            return answer
 
 
 @contextmanager

@@ -249,9 +249,11 @@ class Run:
                 recorded=self._recorded.of(scenario.id, trial) if self._recorded else None,
             )
         finally:
-            with suppress(AMemGymError):  # what is finished is not lost by what cannot be let go of
-                await player.aclose()
-            line.journal.close()
+            try:
+                with suppress(AMemGymError):  # what is finished is not lost by what cannot be let go of
+                    await player.aclose()
+            finally:  # letting go may be cancelled
+                line.journal.close()
 
     def _upper_bound_job(
         self, model: ModelSettings, name: str, user: int, scenario: Scenario

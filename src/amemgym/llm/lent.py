@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from amemgym.errors import AMemGymError, MemoryFailed
+from amemgym.errors import AMemGymError, FatalModelError, MemoryFailed, StorageError
 from amemgym.llm.door import Line, Model, RoleCount
 from amemgym.llm.embed import Embedder, Vectors
 from amemgym.llm.endpoint import FindStandIn
@@ -27,6 +27,8 @@ from amemgym.tasks import Chat
 MODEL, EMBEDDING_MODEL = "amemgym-chat", "amemgym-embedding"
 #: the role under which embeddings are counted: no model's tokens, and without a price
 EMBEDDING = "embedding"
+#: after these nothing else of the run can pass
+STOPPING = (FatalModelError, StorageError)
 
 
 class Refused(MemoryFailed):
@@ -95,10 +97,10 @@ class LentEndpoint:
         self._late = None
         try:
             yield
-        except AMemGymError:
-            raise
         except Exception as error:
-            if use.failure is not None:
+            named = isinstance(error, AMemGymError)
+            # a memory may say in its own words what failed, but not that the run goes on where it cannot
+            if use.failure not in (None, error) and (not named or isinstance(use.failure, STOPPING)):
                 raise use.failure from error
             raise
         else:
