@@ -257,11 +257,15 @@ def test_a_loaded_data_set_can_be_played(tmp_path: Path) -> None:
     assert report["uniform"]["n"] == 32
 
 
-def test_a_module_beside_a_memory_is_part_of_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("imported", "used"),
+    [("import keeper_of_numbers", "keeper_of_numbers.KEEP"), ("from keeper_of_numbers import KEEP", "KEEP")],
+)
+def test_a_module_beside_a_memory_is_part_of_it(imported: str, used: str, tmp_path: Path) -> None:
     (tmp_path / "keeper_of_numbers.py").write_text("KEEP = 1\n")
     (tmp_path / "mine.py").write_text(
-        "import keeper_of_numbers\nfrom amemgym import Memory\nclass M(Memory):\n"
-        " def write(self, messages, now): pass\n def read(self, query, now, k): return [str(keeper_of_numbers.KEEP)]\n"
+        f"{imported}\nfrom amemgym import Memory\nclass M(Memory):\n"
+        f" def write(self, messages, now): pass\n def read(self, query, now, k): return [str({used})]\n"
     )
     code = (
         f"from amemgym.agents import parse_agent; print(parse_agent({str(tmp_path / 'mine.py')!r} + ':M').described())"
