@@ -308,7 +308,7 @@ def _check_memory(agent: AgentSpec) -> None:
         raise
     except Exception as error:
         raise UsageError(
-            f"agent '{agent.name}': its memory cannot be made without arguments: {raised(error)}"
+            f"agent '{agent.name}': its memory cannot be made without arguments: {redact(raised(error))}"
         ) from error
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import amemgym
+from amemgym import secrets
 from amemgym.api import run_spec
 from amemgym.errors import ContentFiltered, EndpointUnavailable, RunDirectoryError, RunFailed, UsageError
 from amemgym.evaluate import RunDirectory, make_spec
@@ -221,6 +222,31 @@ def test_a_memory_that_cannot_be_made_is_refused_before_anything_is_played(tmp_p
     for wrong, said in ((Diary(), "neither a name nor a class"), (int, "no subclass of amemgym.Memory")):
         with pytest.raises(UsageError, match=said):
             amemgym.run("starter", [wrong], out=tmp_path / "r", **SMALL)  # type: ignore[list-item]
+
+
+SHELF_KEY = "sk-shelf-88Qm31"
+
+
+class Once(Diary):
+    """Can be made once, which is when it is looked at before the run."""
+
+    made = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        type(self).made += 1
+        if self.made > 1:
+            raise OSError(f"no second shelf for {SHELF_KEY}")
+
+
+def test_a_memory_that_cannot_be_made_again_fails_as_a_memory_and_tells_no_key(tmp_path: Path) -> None:
+    secrets.remember(SHELF_KEY)
+    with pytest.raises(RunFailed, match=r"no second shelf for \[key\]") as caught:
+        amemgym.run("starter", Once, out=tmp_path / "r", users=1, periods=1)
+    (failed,) = caught.value.report["Once"]["episodes"]["failed"]  # type: ignore[index]
+    assert failed["boundary"] == "memory"
+    with pytest.raises(UsageError, match=r"no second shelf for \[key\]"):
+        amemgym.run("starter", Once, out=tmp_path / "again", users=1, periods=1)
 
 
 def test_a_memory_that_cannot_be_copied_is_told_what_to_do(tmp_path: Path) -> None:

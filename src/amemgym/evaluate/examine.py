@@ -19,6 +19,7 @@ from amemgym.evaluate.results import ExamResult, ProbeResult
 from amemgym.evaluate.watch import RunWatcher
 from amemgym.llm import at, here, probe_name, question_name
 from amemgym.memory import Item
+from amemgym.secrets import redact
 from amemgym.tasks import Status
 from amemgym.together import first_failure, side_by_side
 
@@ -164,4 +165,4 @@ def blaming(seat: Seat, period: int, place: str = "") -> Iterator[None]:
     except (Exception, SystemExit) as error:
         if isinstance(error, BaseExceptionGroup) and isinstance(first := first_failure(error), AMemGymError):
             raise first from error  # a memory that asks side by side
-        raise AgentFailed(f"{where}: its code raised {raised(error)}{way}") from error
+        raise AgentFailed(f"{where}: its code raised {redact(raised(error))}{way}") from error

@@ -36,7 +36,6 @@ from amemgym.evaluate.upperbound import bound_names, measure, variants_of
 from amemgym.evaluate.watch import RunWatcher
 from amemgym.llm import Doors, Gateway, Line, ModelSettings, reach
 from amemgym.scenario import Dataset, Scenario
-from amemgym.secrets import redact
 from amemgym.tasks import prompts_for
 from amemgym.together import first_failure, side_by_side, wait_for
 
@@ -202,7 +201,7 @@ class Run:
             self._outcome.failures.append(told if isinstance(error, AgentFailed) else f"{of.name}: {told}")
             if of.agent:
                 self._failed.write(
-                    FailedEpisode(of.agent, of.user, of.user_id, of.trial or 0, boundary_of(error), redact(told))
+                    FailedEpisode(of.agent, of.user, of.user_id, of.trial or 0, boundary_of(error), told)
                 )
 
     def _episode_job(
