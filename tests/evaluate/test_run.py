@@ -19,7 +19,7 @@ import amemgym
 from amemgym import secrets
 from amemgym.api import run_spec
 from amemgym.errors import ContentFiltered, EndpointUnavailable, RunDirectoryError, RunFailed, UsageError
-from amemgym.evaluate import RunDirectory, make_spec
+from amemgym.evaluate import FailedEpisode, FailedEpisodes, RunDirectory, make_spec
 from amemgym.llm import ModelSettings, Request
 from amemgym.memory import Item, Memory, fingerprint
 from amemgym.messages import Message
@@ -213,6 +213,10 @@ def test_a_memory_that_raises_ends_its_own_episodes_alone(tmp_path: Path) -> Non
     assert len(warned) == 1 and warned[0] in html.unescape(amemgym.write_report(report)[0].read_text("utf-8"))
     assert report["Diary"]["n"] == report["oracle"]["n"] == 32
     assert report.scores["finished"] is False
+    # a kill between the writing of an episode and the end of its old failure leaves both
+    user = next(iter(RunDirectory(tmp_path / "r").dataset())).id
+    FailedEpisodes(tmp_path / "r").write(FailedEpisode("Diary", 0, user, 0, "memory", "of old"))
+    assert amemgym.score(tmp_path / "r")["Diary"]["episodes"]["failed"] == []
 
 
 def test_a_memory_that_cannot_be_made_is_refused_before_anything_is_played(tmp_path: Path) -> None:
