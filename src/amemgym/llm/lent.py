@@ -145,7 +145,7 @@ class LentEndpoint:
 
     async def complete(self, body: Mapping[str, Any]) -> Completion:
         """The model's reply to a chat completion's body. Raises as `Model.ask`."""
-        return await self._model.complete(Chat(body, self._stand_in(Chat(body))))
+        return await self._model.complete(Chat(body, self._stand_in))
 
     def embed(self, texts: Sequence[str]) -> tuple[Vectors, int]:
         """The texts' vectors, and how many tokens they have, by estimate.
