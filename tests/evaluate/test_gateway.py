@@ -134,6 +134,11 @@ def _contents(directory: Path) -> dict[str, bytes]:
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     every_model(monkeypatch)
     whole = amemgym.run("starter", [Lines], out=tmp_path / "whole", probe=False, **SMALL)
+    probed = amemgym.run("starter", [Lines], out=tmp_path / "probed", **SMALL)
+    costs = ("tokens", "calls", "agent_calls", "memory_calls", "memory_tokens", "embedding_calls", "embedding_tokens")
+    assert [probed["Lines"][cost] for cost in costs] == [whole["Lines"][cost] for cost in costs], (
+        "a probe costs nothing"
+    )
     every_model(monkeypatch, until(30))
     with pytest.raises(AuthenticationFailed):
         amemgym.run("starter", [Lines], out=tmp_path / "r", probe=False, **SMALL)

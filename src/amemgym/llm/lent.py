@@ -25,8 +25,8 @@ from amemgym.tasks import Chat
 
 #: what the model and the embedder are called at every address, so that no request depends on which they are
 MODEL, EMBEDDING_MODEL = "amemgym-chat", "amemgym-embedding"
-#: the role under which embeddings are counted: no model's tokens, and without a price
-EMBEDDING = "embedding"
+#: the roles under which embeddings are counted: no model's tokens, and without a price; a probe's are no cost of the agent
+EMBEDDING, PROBE_EMBEDDING = "embedding", "probe embedding"
 #: after these nothing else of the run can pass
 STOPPING = (FatalModelError, StorageError)
 
@@ -155,7 +155,8 @@ class LentEndpoint:
         it need not stand several threads.
         """
         tokens = estimate_tokens(texts)
-        count = self._line.ledger.setdefault(EMBEDDING, RoleCount())
+        role = PROBE_EMBEDDING if here().examines == "probe" else EMBEDDING
+        count = self._line.ledger.setdefault(role, RoleCount())
         count.calls += 1
         count.input += tokens
         count.estimated += 1

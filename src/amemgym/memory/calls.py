@@ -158,7 +158,9 @@ def _as_items(memory: Memory, what: str, found: object) -> list[Item]:
             given = f"an Item of {type(item.text).__name__}" if isinstance(item, Item) else type(item).__name__
             raise _wrong(memory, f"{what} returned {given} in its list; it should hold Item(text, time) or str")
         if item.time is not None and (not isinstance(item.time, datetime) or item.time.tzinfo is not None):
-            raise _wrong(memory, f"{what} returned the time {item.time!r}; simulated times are datetimes without a zone")
+            raise _wrong(
+                memory, f"{what} returned the time {item.time!r}; simulated times are datetimes without a zone"
+            )
     return items
 
 
