@@ -96,7 +96,8 @@ class AgentSpec:
         }
         if self.memory_class is not None:
             described["memory_source"] = fingerprint(self.memory_type())
-        elif (version := memory_version(self.memory, self.memory_type())) is not None:
+        registered = "" if self.memory_class is not None else self.memory
+        if (version := memory_version(registered, self.memory_type())) is not None:
             described["memory_version"] = version
         told = {name: os.environ[name] for name in self.memory_type().environment if os.environ.get(name)}
         if told:
