@@ -1,4 +1,4 @@
-"""What LangMem's prompt means to the offline model: facts to extract from a session, or to reconcile with known ones."""
+"""What LangMem's prompt means to the offline model: facts to extract from a session, or to reconcile with old ones."""
 
 from __future__ import annotations
 
