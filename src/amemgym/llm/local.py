@@ -62,7 +62,7 @@ class LocalModel:
                 usage,
                 reply.finish,
             )
-        return Completion(reply.text, usage, reply.finish)
+        return Completion(reply.text, usage, reply.finish, reply.seconds)
 
     async def aclose(self) -> None:
         await give_back(self._engine)
@@ -104,7 +104,8 @@ class LocalModel:
                 " let it answer with --choice generate",
                 usage,
             )
-        return Completion(json.dumps({"answer": best}), usage)
+        seconds = sum(reply.seconds for reply in replies)
+        return Completion(json.dumps({"answer": best}), usage, seconds=seconds)
 
 
 def longest_context(file: ModelFile, settings: ModelSettings) -> int:
