@@ -42,7 +42,7 @@ class Request:
 class Completion:
     """The reply's text (reasoning is not part of it) and what it cost.
 
-    `seconds` is how long the model took: a provider whose calls wait for one another gives it, else the door measures it.
+    `seconds` is how long the model took: a provider whose calls wait for one another gives it, else the door measures.
     """
 
     text: str
