@@ -93,6 +93,7 @@ def test_json_can_always_be_read(task: Task[Any]) -> None:
     parsed = task.parse(completion.text)
     assert parsed.value is not None and parsed.status in (Status.OK, Status.REPAIRED)
     assert completion.finish == "stop"
+    assert completion.seconds > 0  # without the wait for other calls
     assert 0 < completion.usage.output <= 80 and completion.usage.input > 5 and not completion.usage.estimated
 
 
@@ -131,6 +132,7 @@ def test_a_choice_by_scores_follows_its_option(monkeypatch: pytest.MonkeyPatch) 
     assert all(task.parse(reply.text).status is Status.OK for task, reply in zip(tasks, replies, strict=True))
     assert KNOWING.options[numbers[0] - 1] == turned.options[numbers[1] - 1]
     assert sent[0] == sent[1] and len(sent[0]) == 2
+    assert all(reply.seconds > 0 for reply in replies)
     assert replies[0].usage == replies[1].usage and replies[0].usage.output == 2
     # each option was first once
     assert {text.split("1: ")[1].split("\n")[0] for [*_, last, _] in sent[0] for text in [last["content"]]} == {
