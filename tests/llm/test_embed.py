@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,7 +13,7 @@ from hypothesis import strategies as st
 from amemgym.errors import UnknownName
 from amemgym.llm import embed as embed_module
 from amemgym.llm import embedder, embedder_identity
-from amemgym.llm.embed import WordLlamaEmbedder
+from amemgym.llm.embed import OneAtATime, Vectors, WordLlamaEmbedder
 
 TEXTS = [
     "I cycle to work.",
@@ -102,3 +105,25 @@ def test_its_identity_names_the_version_of_the_vectors() -> None:
     import wordllama
 
     assert embedder_identity("wordllama") == f"wordllama-256:{wordllama.__version__}"
+
+
+def test_threads_take_turns() -> None:
+    class Counts:
+        inside = most = 0
+
+        def embed(self, texts: Sequence[str]) -> Vectors:
+            self.inside += 1
+            self.most = max(self.most, self.inside)
+            never.wait(0.02)  # long enough for whoever may come in
+            self.inside -= 1
+            return np.zeros((len(texts), 2), dtype=np.float32)
+
+    counts, never = Counts(), threading.Event()
+    shared = OneAtATime(counts)
+    threads = [threading.Thread(target=shared.embed, args=(["a"],)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert counts.most == 1
+    assert isinstance(embedder(), OneAtATime)
