@@ -25,7 +25,7 @@ from amemgym.tasks import Chat
 
 #: what the model and the embedder are called at every address, so that no request depends on which they are
 MODEL, EMBEDDING_MODEL = "amemgym-chat", "amemgym-embedding"
-#: the roles under which embeddings are counted: no model's tokens, and without a price; a probe's are no cost of the agent
+#: the roles under which embeddings are counted: no model's tokens, without a price; a probe's are no cost of the agent
 EMBEDDING, PROBE_EMBEDDING = "embedding", "probe embedding"
 #: after these nothing else of the run can pass
 STOPPING = (FatalModelError, StorageError)
