@@ -107,6 +107,11 @@ class AgentSpec:
         return described
 
 
+def is_agent_file(name: str) -> bool:
+    """Whether an agent's name is that of a v1 configuration file; an address may end like one."""
+    return name.endswith(".json") and box_settings(name) is None
+
+
 def agent_names() -> dict[str, str]:
     """Every agent known by name, with one line on each."""
     names = {name: text for name, (_, text) in ASSISTANTS.items()}
