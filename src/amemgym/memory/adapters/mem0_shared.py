@@ -20,17 +20,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from amemgym.clean import clean
 from amemgym.errors import UsageError
+from amemgym.memory.adapters.endpoint_client import new_http, openai_client
 from amemgym.memory.adapters.mem0_store import Row, Rows
 from amemgym.memory.protocol import Item, Memory
 from amemgym.memory.store import message_time
 from amemgym.messages import Message
-
-if TYPE_CHECKING:
-    from openai import OpenAI
 
 #: our providers' name in mem0's registries, and the key of an item's simulated time in its metadata
 PROVIDER, TIME = "amemgym", "time"
@@ -143,7 +141,7 @@ class ChatModel:
 
     def __init__(self, config: Any) -> None:
         self.config = config
-        self._client = _client(config.api_key, config.openai_base_url)
+        self._client = _client(config)
 
     def generate_response(self, messages: Any, response_format: Any = None, **_: Any) -> str:
         asked = {"response_format": response_format} if response_format else {}
@@ -156,7 +154,7 @@ class EmbeddingModel:
 
     def __init__(self, config: Any) -> None:
         self.config = config
-        self._client = _client(config.api_key, config.openai_base_url)
+        self._client = _client(config)
 
     def embed(self, text: str, memory_action: str | None = None) -> list[float]:
         return self.embed_batch([text])[0]
@@ -284,16 +282,11 @@ def _environment(**variables: str) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _client(api_key: str, base_url: str) -> OpenAI:
-    from openai import OpenAI
-
-    # the endpoint waits and tries again by itself, as long as the run allows
-    return OpenAI(api_key=api_key, base_url=base_url, http_client=_http(), max_retries=0, timeout=None)
+def _client(config: Any) -> Any:
+    return openai_client(config.openai_base_url, config.api_key, _http())
 
 
 @lru_cache(maxsize=1)
 def _http() -> Any:
-    """One for all instances, as making one takes a while. No proxy stands between us and this machine."""
-    from openai import DefaultHttpxClient
-
-    return DefaultHttpxClient(trust_env=False)
+    """One for all instances, as making one takes a while."""
+    return new_http()
