@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from amemgym.messages import whole
 from amemgym.secrets import redact
 
 
@@ -32,8 +33,7 @@ def _short(value: Any) -> str:
 def clean(value: Any) -> Any:
     """A value as it may be written: keys struck out of every text, half characters (a broken emoji's) replaced."""
     if isinstance(value, str):
-        text = redact(value)
-        return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return whole(redact(value))
     if isinstance(value, Mapping):
         return {clean(key): clean(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):

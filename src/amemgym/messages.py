@@ -23,8 +23,8 @@ class Message:
     time: datetime | None = None
 
     def as_chat(self) -> dict[str, str]:
-        """The message as chat endpoints take it: {"role", "content"}."""
-        return {"role": self.role, "content": self.content}
+        """The message as chat endpoints take it: {"role", "content"}, whole."""
+        return {"role": self.role, "content": whole(self.content)}
 
 
 def opening(utterance: str, now: datetime) -> str:

@@ -42,7 +42,7 @@ def test_the_example_in_a_process_of_its_own(tmp_path: Path) -> None:
         try:
             assert example.stdout is not None
             url = example.stdout.readline().removeprefix("listening on ").strip()
-            agents, size = f"native,http:{url}", ["--users", "2", "--periods", "3"]
+            agents, size = f"native,http:{url}", ["--users", "1", "--periods", "2"]
             ended = warm("run", "--agents", agents, "--data", "starter", *size, "--out", "run")
         finally:
             example.kill()
@@ -51,9 +51,9 @@ def test_the_example_in_a_process_of_its_own(tmp_path: Path) -> None:
     assert re.search(rf"(?m)^{name} +0\.\d+ ", ended.out)
     value, before = strict_json(tmp_path / "run/scores.json"), scores(tmp_path / "run")
     box = value["agents"][name]
-    assert value["finished"] and (box["n"], box["invalid"], box["probes"]["unreadable"]) == (48, 0, 0)
+    assert value["finished"] and (box["n"], box["invalid"], box["probes"]["unreadable"]) == (16, 0, 0)
     assert box["model"] == name and box["tokens"]["estimated"]
-    assert box["calls"] == value["agents"]["native"]["calls"] > 48
+    assert box["calls"] == value["agents"]["native"]["calls"] > 16
     assert name in (tmp_path / "run/report.html").read_text(encoding="utf-8")
     for command in ("score", "resume"):
         Path("run/scores.json").unlink()

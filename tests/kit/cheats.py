@@ -1,4 +1,4 @@
-"""Memories that cheat, hide errors or cannot be replayed: each sound but for one fault. See `planted`."""
+"""Memories that look at the clock, for ground truth or away from errors, or that throw dice: one fault each."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import gc
 import json
 import random
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
@@ -14,7 +15,7 @@ from amemgym.llm.place import here
 from amemgym.memory import Item
 from amemgym.messages import Message
 from amemgym.tasks import ExtractFacts
-from tests.kit.sound import Sound
+from tests.kit.planted import Sound
 
 # times
 
@@ -120,3 +121,9 @@ class ThrowsDice(Sound):
 class GoesByHashes(Sound):
     def read(self, query: str, now: datetime, k: int) -> Sequence[Item | str]:
         return [item.text for item in set(self.items)][:k]
+
+
+class Hangs(Sound):
+    def read(self, query: str, now: datetime, k: int) -> Sequence[Item | str]:
+        threading.Event().wait()
+        return []

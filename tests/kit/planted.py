@@ -1,5 +1,5 @@
-"""Memories that lose, mix up or change what they hold: each sound but for one fault. `PLANTED` says which rule each of
-them, and each of the `cheats`, breaks."""
+"""A sound memory, and memories of one planted fault each in what they keep, copy and are asked; those that cheat are in
+`cheats`."""
 
 from __future__ import annotations
 
@@ -12,23 +12,29 @@ from typing import Any, ClassVar
 from amemgym.llm.place import here
 from amemgym.memory import Item, Memory
 from amemgym.messages import Message
-from tests.kit.cheats import (
-    GoesByHashes,
-    HoldsTheScenario,
-    LooksAhead,
-    LooksAtTheClock,
-    ReadsLabels,
-    SearchesTheHeap,
-    StampsItsState,
-    SwallowsEmbedderErrors,
-    SwallowsModelErrors,
-    TellsItsModelTheDate,
-    ThrowsDice,
-    TrustsReplies,
-    WalksFrames,
-    WritesTheDate,
-)
-from tests.kit.sound import Sound
+
+
+class Sound(Memory):
+    """Keeps what the user says, gives back what shares most words with the query."""
+
+    def __init__(self) -> None:
+        self.items: list[Item] = []
+
+    def write(self, messages: Sequence[Message], now: datetime) -> None:
+        for message in messages:
+            if message.role == "user":
+                self.keep(message, now)
+
+    def keep(self, message: Message, now: datetime) -> None:
+        self.items.append(Item(message.content, message.time or now))
+
+    def read(self, query: str, now: datetime, k: int) -> Sequence[Item | str]:
+        words = set(query.lower().split())
+        return sorted(self.items, key=lambda item: -len(words & set(item.text.lower().split())))[:k]
+
+    def export(self) -> list[Item]:
+        return list(self.items)
+
 
 # what is written
 
@@ -271,89 +277,3 @@ class KeepsQueries(Sound):
 class KnowsTheExam(Sound):
     def read(self, query: str, now: datetime, k: int) -> Sequence[Item | str]:
         return super().read(query, now, k if here().examines else 1)
-
-
-class Hangs(Sound):
-    def read(self, query: str, now: datetime, k: int) -> Sequence[Item | str]:
-        threading.Event().wait()
-        return []
-
-
-#: what follows from a state that all memories share, or that every read changes
-_SHARED = (
-    "empty-memory",
-    "clear-empties",
-    "users-apart",
-    "parallel-apart",
-    "snapshot-round-trip",
-    "simulated-time",
-    "deterministic",
-)
-_CHANGING = (
-    "empty-memory",
-    "clear-empties",
-    "write-is-finished",
-    "users-apart",
-    "parallel-apart",
-    "snapshot-round-trip",
-    "snapshot-detached",
-    "reading-changes-nothing",
-    "exam-changes-nothing",
-    "deterministic",
-)
-_LATE = (
-    "written-comes-back",
-    "update-wins",
-    "empty-memory",
-    "clear-empties",
-    "users-apart",
-    "parallel-apart",
-    "snapshot-round-trip",
-)
-#: memory → the rule it breaks, and those that break with it
-PLANTED: dict[type[Memory], tuple[str, ...]] = {
-    Forgets: ("written-comes-back",),
-    KeepsNothing: ("written-comes-back", "update-wins", "empty-memory"),
-    HidesFromExport: ("written-comes-back",),
-    KeepsTheFirstHome: ("update-wins",),
-    NewestFirstWithoutTimes: ("update-wins",),
-    DatesTheOldAsNew: ("update-wins",),
-    # whatever reads from a memory that is still empty falls with it
-    FallsWhenEmpty: ("empty-memory", "clear-empties", "users-apart", "exam-changes-nothing", "no-ground-truth"),
-    NeedsTimes: ("empty-memory",),
-    InventsTimes: ("empty-memory",),
-    NeverClears: ("clear-empties",),
-    KeepsABackUp: ("clear-empties",),
-    GivesTenTimesAsMany: ("k-respected",),
-    FormatsTexts: ("any-text",),
-    EvaluatesTexts: ("any-text",),
-    KnowsOneAlphabet: ("any-text",),
-    WritesBehind: ("write-is-finished", *_LATE, "snapshot-detached", "exam-changes-nothing", "deterministic"),
-    LeavesTasks: ("write-is-finished", *_LATE, "snapshot-detached", "exam-changes-nothing", "deterministic"),
-    SharesAStore: ("users-apart", *_SHARED),
-    HasAMutableDefault: ("users-apart", *_SHARED),
-    CrossesWires: ("parallel-apart",),
-    IsBoundToItsThread: ("parallel-apart",),
-    CopiesAHalf: ("snapshot-round-trip", "exam-changes-nothing"),
-    AddsWhatItRestores: ("snapshot-round-trip",),
-    CopiesByReference: ("snapshot-detached",),
-    CannotBePickled: ("snapshot-new-process",),
-    LeavesItsContentBehind: ("snapshot-new-process",),
-    CountsReads: ("reading-changes-nothing",),
-    KeepsQueries: ("reading-changes-nothing", *_CHANGING),
-    KnowsTheExam: ("exam-changes-nothing",),
-    LooksAtTheClock: ("simulated-time", "empty-memory", "parallel-apart", "deterministic"),
-    WritesTheDate: ("simulated-time",),
-    StampsItsState: ("simulated-time",),
-    LooksAhead: ("simulated-time", "empty-memory"),
-    TellsItsModelTheDate: ("simulated-time",),
-    ReadsLabels: ("no-ground-truth",),
-    WalksFrames: ("no-ground-truth", "exam-changes-nothing"),
-    SearchesTheHeap: ("no-ground-truth",),
-    HoldsTheScenario: ("no-ground-truth",),
-    SwallowsModelErrors: ("errors-are-errors",),
-    SwallowsEmbedderErrors: ("errors-are-errors",),
-    TrustsReplies: ("unreadable-replies",),
-    ThrowsDice: ("deterministic", "written-comes-back", "update-wins", *_CHANGING),
-    GoesByHashes: ("deterministic-new-process", "snapshot-new-process", "update-wins"),
-}

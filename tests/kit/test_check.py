@@ -21,8 +21,8 @@ from amemgym.memory import Item
 from amemgym.messages import Message
 from tests.cli.helpers import amemgym as command
 from tests.cli.helpers import environment, inside
-from tests.kit.planted import CannotBePickled, CopiesByReference, FallsWhenEmpty, Hangs, LeavesItsContentBehind
-from tests.kit.sound import Sound
+from tests.kit.cheats import Hangs
+from tests.kit.planted import CannotBePickled, CopiesByReference, FallsWhenEmpty, LeavesItsContentBehind, Sound
 
 DIARY = """
 from amemgym import Item, Memory

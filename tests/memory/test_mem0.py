@@ -17,6 +17,7 @@ import pytest
 
 import amemgym
 from amemgym.errors import ContentFiltered, MemoryFailed, UsageError
+from amemgym.kit.rules import RULES
 from amemgym.llm import ModelSettings
 from amemgym.memory import (
     Item,
@@ -319,6 +320,13 @@ def test_the_package_that_is_missing_or_too_old_is_named() -> None:
     with pytest.raises(UsageError, match=rf"mem0ai .* is not supported.*pip install 'amemgym\[{other}\]'"):
         find_memory(other).check()
     find_memory(NAME).check()
+
+
+@pytest.mark.skipif(NAME != "mem0", reason="takes seconds, and what mem0 1 does otherwise is tested above")
+def test_it_keeps_every_rule() -> None:
+    """But those of a new process, which takes seconds to import mem0; one is started above."""
+    report = amemgym.check_memory(NAME, [rule for rule in RULES if not rule.endswith("new-process")])
+    assert report.passed, str(report)
 
 
 @pytest.mark.skipif(NAME != "mem0", reason="that of 1.x is the process that is started here")

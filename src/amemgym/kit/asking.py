@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from amemgym.agents import ConversationalAgent, Habits
-from amemgym.kit.bench import Bench, Hearing, Subject, nodding_model
-from amemgym.kit.canary import play, read_in
+from amemgym.kit.bench import Bench
+from amemgym.kit.canary import conversing, play, read_in
 from amemgym.kit.copies import first_change
 from amemgym.kit.rule import rule
 from amemgym.kit.talk import LATER, facts_of
 from amemgym.kit.verdicts import RuleBroken
 from amemgym.kit.walk import difference
 from amemgym.llm import at
-from amemgym.memory import Memory
 
 ROUNDS = 5
-#: short, so that nearly everything said is written to the memory
-HABITS = Habits(freq=2, n_s=0)
 
 
 @rule("reading-changes-nothing", "reading, however often, changes neither later reads nor what is held")
@@ -40,15 +36,7 @@ async def reading_changes_nothing(bench: Bench) -> None:
 
 @rule("exam-changes-nothing", "an exam leaves the memory as it is, and reads what a conversation would read")
 async def exam_changes_nothing(bench: Bench) -> None:
-    made: list[Subject] = []
-    hearing = Hearing()
-
-    def make() -> Memory:
-        memory = bench.cls()
-        made.append(bench.sit(memory, hearing))
-        return memory
-
-    agent = ConversationalAgent(HABITS, make, bench.tools(hearing), nodding_model("assistant"))
+    agent, made = conversing(bench)
     subject = made[0]
     async for sitting in play(agent, periods=1):
         queries = [asked.question.query for asked in sitting.asked]

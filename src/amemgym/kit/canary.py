@@ -9,12 +9,12 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from amemgym.agents import Agent, Examinee
+from amemgym.agents import Agent, ConversationalAgent, Examinee, Habits
 from amemgym.env import Episode, ExamItem, ProbeItem, UserTurn
-from amemgym.kit.bench import nodding_model
+from amemgym.kit.bench import Bench, Hearing, Subject, nodding_model
 from amemgym.kit.talk import START, Fact, facts_of
 from amemgym.llm import at, probe_name, question_name, round_name
-from amemgym.memory import Item
+from amemgym.memory import Item, Memory
 from amemgym.messages import TIME_FORMAT
 from amemgym.scenario import AnswerOption, Period, Question, Scenario, Session, Update, UserProfile
 
@@ -24,6 +24,8 @@ VALUES = {
     name: tuple(f"{CANARY}_{name}_{number}" for number in range(3)) for name in ("home_town", "daily_work", "pet_kind")
 }
 PERIODS = 2
+#: short, so that nearly everything said is written to the memory
+HABITS = Habits(freq=2, n_s=0)
 
 
 def canary_scenario() -> Scenario:
@@ -84,6 +86,20 @@ class Sitting:
     @property
     def asked(self) -> list[ExamItem | ProbeItem]:
         return [*self.items, *self.probes]
+
+
+def conversing(bench: Bench) -> tuple[ConversationalAgent, list[Subject]]:
+    """An agent with a memory of the bench, and its memories as they are made: its own first, then each exam's copy.
+    What they send is heard together."""
+    made: list[Subject] = []
+    hearing = Hearing()
+
+    def make() -> Memory:
+        memory = bench.cls()
+        made.append(bench.sit(memory, hearing))
+        return memory
+
+    return ConversationalAgent(HABITS, make, bench.tools(hearing), nodding_model("assistant")), made
 
 
 async def play(agent: Agent, periods: int = PERIODS) -> AsyncIterator[Sitting]:

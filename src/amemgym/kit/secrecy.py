@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from amemgym.agents import ConversationalAgent
-from amemgym.kit.asking import HABITS
-from amemgym.kit.bench import Bench, Hearing, Subject, nodding_model
-from amemgym.kit.canary import CANARY, Sitting, play, read_in
+from amemgym.kit.bench import Bench, Subject
+from amemgym.kit.canary import CANARY, HABITS, Sitting, conversing, play, read_in
 from amemgym.kit.rule import rule
 from amemgym.kit.talk import quoted
 from amemgym.kit.verdicts import RuleBroken
@@ -21,15 +19,7 @@ _SECRET_ROOMS = ("amemgym.scenario", "amemgym.env", "amemgym.evaluate")
 
 @rule("no-ground-truth", "no state, gold, label or hidden part of the persona reaches it, even where it looks for them")
 async def no_ground_truth(bench: Bench) -> None:
-    made: list[Subject] = []
-    hearing = Hearing()
-
-    def make() -> Memory:
-        memory = bench.cls()
-        made.append(bench.sit(memory, hearing))
-        return memory
-
-    agent = ConversationalAgent(HABITS, make, bench.tools(hearing), nodding_model("assistant"))
+    agent, made = conversing(bench)
     async for sitting in play(agent):
         where = f"the exam of period {sitting.period}"
         copy = await agent.freeze()
@@ -43,7 +33,7 @@ async def no_ground_truth(bench: Bench) -> None:
         if not bench.is_view:
             _no_canary(texts_in(await made[0].snapshot()), f"its snapshot after {where}")
         _look_inside(made[0].memory, f"it after {where}")
-    _no_canary(hearing.texts(), "a request to its model or embedder")
+    _no_canary(made[0].hearing.texts(), "a request to its model or embedder")
 
 
 async def _tempt(subject: Subject, sitting: Sitting) -> None:

@@ -18,8 +18,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from amemgym.errors import NoContent
+from amemgym.llm.address import checked_url
 from amemgym.llm.boxclient import BoxClient, EpisodeUnknown
-from amemgym.llm.models import AGENT_KEY, ModelSettings, checked_url, find_key
+from amemgym.llm.models import AGENT_KEY, ModelSettings, find_key
 from amemgym.llm.provider import Completion, Request, Usage, estimate_usage
 from amemgym.messages import TIME_FORMAT, Message
 from amemgym.tasks import Act, Ask, Listen, Turn

@@ -118,17 +118,25 @@ class LentEndpoint:
         for task in self._use.under_way if self._use else ():
             task.cancel()
 
+    def refused(self, why: Refused) -> None:
+        """A request came to this address and is not served: the use fails by it, or the next one."""
+        if self._use is None:
+            self._late = self._late or why
+        else:
+            self._use.failure = self._use.failure or why
+
     @contextmanager
     def serving(self) -> Iterator[None]:
         """One request is served in here, at the place of the use. Raises Refused where there is none; nothing more is
         asked, nor paid for, once a request of the same use has failed."""
         if (use := self._use) is None:
-            self._late = self._late or Refused(
+            late = Refused(
                 409,
                 "a call came when it was not in use, after write, read or another of its methods had returned;"
                 " wait for every call it makes",
             )
-            raise self._late
+            self.refused(late)
+            raise late
         if use.failure is not None:
             raise use.failure
         task = asyncio.current_task()

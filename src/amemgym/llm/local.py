@@ -84,7 +84,7 @@ class LocalModel:
         **more: Any,
     ) -> Body:
         """The request as the server takes it."""
-        body: Body = {"messages": [_as_chat(message) for message in messages], "seed": SEED}
+        body: Body = {"messages": [message.as_chat() for message in messages], "seed": SEED}
         body |= {"temperature": self._settings.temperature, "max_tokens": self._settings.max_tokens}
         body |= more
         return {name: value for name, value in body.items() if value is not None}
@@ -143,9 +143,3 @@ def _response_format(task: Task[Any]) -> dict[str, Any] | None:
     if schema is None:
         return {"type": "json_object"}
     return {"type": "json_schema", "json_schema": {"name": task.name, "schema": schema}}
-
-
-def _as_chat(message: Message) -> dict[str, str]:
-    """A message as the server takes it; half a character (of an emoji cut in two) cannot be handed over."""
-    chat = message.as_chat()
-    return chat | {"content": chat["content"].encode("utf-8", "replace").decode("utf-8")}

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
 from amemgym import files, secrets
 from amemgym.errors import UnknownName, UsageError
+from amemgym.llm.address import checked_url, sendable
 from amemgym.llm.embed import embedder, embedder_identity
 from amemgym.llm.provider import Provider
 from amemgym.plugins import load_plug_in, plug_in_version, plug_ins
@@ -207,25 +207,4 @@ def find_key(settings: ModelSettings) -> tuple[SecretStr | None, str]:
         key = found
     else:
         return None, name or "the configuration file"
-    text = key.get_secret_value()
-    if not (text.isascii() and text.isprintable()):
-        raise UsageError(f"the key in {name} holds a line break or a character that no key has; copy it again, whole")
-    return key, name
-
-
-def checked_url(url: str, key_name: str, what: str = "base URL", example: str = "http://localhost:8000/v1") -> str:
-    """The URL, if it is one and holds nothing that should not be written. Raises UsageError."""
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
-    except ValueError:  # a port that is no number, half a bracket
-        usable = False
-    if not usable:
-        shown = secrets.redact(url.rpartition("@")[2])  # what stands before an @ may be a password
-        raise UsageError(f"{what} '{shown}' is no address; it should look like {example}")
-    if parts.username or parts.password or parts.query:
-        raise UsageError(
-            f"the {what} of {parts.hostname} holds a user name, a password or a query; it would be written to the"
-            f" run's files. Give the address alone, and the key in {key_name}"
-        )
-    return url
+    return sendable(key, name), name

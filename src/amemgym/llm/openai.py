@@ -30,7 +30,6 @@ from amemgym.errors import (
 )
 from amemgym.llm.models import DEFAULT_URL
 from amemgym.llm.provider import Completion, Request, Usage, estimate_usage
-from amemgym.messages import Message
 from amemgym.secrets import redact
 from amemgym.tasks import Chat, ToolCall
 
@@ -232,7 +231,7 @@ class OpenAIModel:
 def _asked(request: Request) -> dict[str, Any]:
     """What says what is asked, as the client takes it; of a memory system's own request, all of it."""
     if not isinstance(request.task, Chat):
-        return {"messages": [_as_chat(message) for message in request.messages]}
+        return {"messages": [message.as_chat() for message in request.messages]}
     optional = ("response_format",) if _wants_any_json(request.task) else ()
     return {name: clean(value) for name, value in request.task.body.items() if name not in optional}
 
@@ -257,12 +256,6 @@ def _calls(message: Any) -> tuple[ToolCall, ...]:
 def _as_json(arguments: Any) -> str:
     """Arguments as text, which some servers give as the object itself."""
     return arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False)
-
-
-def _as_chat(message: Message) -> dict[str, str]:
-    """A message as the client takes it; half a character (of an emoji cut in two) cannot be sent."""
-    chat = message.as_chat()
-    return chat | {"content": chat["content"].encode("utf-8", "replace").decode("utf-8")}
 
 
 def _body(error: Any) -> dict[str, Any]:

@@ -15,6 +15,20 @@ from amemgym.llm.embed import Vectors
 LOOPBACK: dict[str, Any] = {"trust_env": False, "verify": False}
 
 
+def new_http() -> Any:
+    """What connections are made by."""
+    from openai import DefaultHttpxClient
+
+    return DefaultHttpxClient(**LOOPBACK)
+
+
+def openai_client(base_url: str, api_key: str, http: Any) -> Any:
+    """OpenAI's client, with neither a time-out nor another try: both are the door's."""
+    from openai import OpenAI
+
+    return OpenAI(base_url=base_url, api_key=api_key, http_client=http, max_retries=0, timeout=None)
+
+
 class EndpointClient:
     """OpenAI's client is made when it is first used: an exam's copy of a memory may never need it."""
 
@@ -24,19 +38,11 @@ class EndpointClient:
 
     @cached_property
     def http(self) -> Any:
-        import openai
-
-        return openai.DefaultHttpxClient(**LOOPBACK)
+        return new_http()
 
     @cached_property
     def openai(self) -> Any:
-        import openai
-
-        end = self._endpoint
-        # neither a time-out nor another try: both are the door's
-        return openai.OpenAI(
-            base_url=end.base_url, api_key=end.api_key, max_retries=0, timeout=None, http_client=self.http
-        )
+        return openai_client(self._endpoint.base_url, self._endpoint.api_key, self.http)
 
     @property
     def chat(self) -> Any:

@@ -21,7 +21,6 @@ own models here, where the server has all of them. The server's model calls are 
 from __future__ import annotations
 
 import json
-import os
 import uuid
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -38,6 +37,7 @@ from amemgym.errors import MemoryFailed
 from amemgym.memory.adapters.servers import (
     Fault,
     Server,
+    ServerMemory,
     as_utc,
     fact_text,
     from_utc,
@@ -45,7 +45,7 @@ from amemgym.memory.adapters.servers import (
     server_name,
     wait_until,
 )
-from amemgym.memory.protocol import Item, Memory
+from amemgym.memory.protocol import Item
 from amemgym.messages import Message
 
 URL, LOCAL = "GRAPHITI_URL", "http://localhost:8000"
@@ -72,10 +72,9 @@ class _Episode(BaseModel):
     group_id: str
 
 
-class GraphitiMemory(Memory):
+class GraphitiMemory(ServerMemory):
     """Graphiti: facts with times, found in a graph that a Graphiti server builds (set GRAPHITI_URL)."""
 
-    blocking: ClassVar[bool] = True
     environment = (URL,)
     #: a copy reads what it was copied from, so it is right only until that is written to again
     snapshot_is_view: ClassVar[bool] = True
@@ -150,17 +149,9 @@ class GraphitiMemory(Memory):
         self._group, self._mark, self._written = snapshot["group"], snapshot["mark"], snapshot["written"]
         self._owns = False
 
-    def clear(self) -> None:
+    def _let_go(self, once: bool) -> None:
         if self._made is not None:
-            self._delete(_server(), self._made)
-        self.__init__()  # type: ignore[misc]
-
-    def close(self) -> None:
-        if self._made is not None:
-            try:
-                self._delete(_server(), self._made, once=True)
-            except MemoryFailed:  # it is deleted when this name is used again
-                return
+            self._delete(_server(), self._made, once)
 
     def _is_complete(self) -> bool:
         """Whether the group's episodes are all the messages written. Raises MemoryFailed where there are others."""
@@ -193,7 +184,7 @@ class GraphitiMemory(Memory):
 def _server() -> Server:
     return Server(
         "Graphiti",
-        server_address(URL, os.environ.get(URL, "").strip() or LOCAL),
+        server_address(URL, LOCAL),
         URL,
         "",
         "start one from getzep/graphiti's server folder, with its graph database (docker compose up)",

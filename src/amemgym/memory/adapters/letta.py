@@ -23,12 +23,13 @@ import uuid
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any
 
 from amemgym.errors import MemoryFailed, UsageError
 from amemgym.memory.adapters.servers import (
     Fault,
     Server,
+    ServerMemory,
     as_utc,
     from_utc,
     seconds,
@@ -37,7 +38,7 @@ from amemgym.memory.adapters.servers import (
     server_name,
 )
 from amemgym.memory.packages import check_packages
-from amemgym.memory.protocol import Item, Memory
+from amemgym.memory.protocol import Item
 from amemgym.messages import Message
 
 URL, LOCAL, KEY, EMBEDDING = "LETTA_BASE_URL", "http://localhost:8283", "LETTA_API_KEY", "LETTA_EMBEDDING"
@@ -46,10 +47,9 @@ MOST = 100
 _TICK = timedelta(microseconds=1)
 
 
-class LettaMemory(Memory):
+class LettaMemory(ServerMemory):
     """Letta: passages in the archival memory of a Letta server (LETTA_BASE_URL, LETTA_API_KEY, LETTA_EMBEDDING)."""
 
-    blocking: ClassVar[bool] = True
     packages = {"letta-client": ">=1.7.6,<2"}
     extra = "letta"
     environment = (URL, EMBEDDING)
@@ -109,16 +109,6 @@ class LettaMemory(Memory):
             if len(page) < MOST:
                 return found
             start = page[-1][1] + _TICK
-
-    def clear(self) -> None:
-        self._let_go(once=False)
-        self.__init__()  # type: ignore[misc]
-
-    def close(self) -> None:
-        try:
-            self._let_go(once=True)
-        except MemoryFailed:  # it is deleted when this name is used again
-            return
 
     def _let_go(self, once: bool) -> None:
         if self._made is not None:
@@ -240,7 +230,7 @@ def _client(address: str, key: str | None) -> Any:
 def _server() -> Server:
     return Server(
         "Letta",
-        server_address(URL, os.environ.get(URL, "").strip() or LOCAL),
+        server_address(URL, LOCAL, KEY),
         URL,
         KEY,
         "start one (docker run -p 8283:8283 letta/letta:latest)",

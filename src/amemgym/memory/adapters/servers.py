@@ -8,18 +8,22 @@ the server was not reached, or said that it is too busy; other failures only for
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import time
+from abc import abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TypeVar
-from urllib.parse import urlsplit
+from typing import ClassVar, TypeVar
 
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt
 
 from amemgym import secrets
 from amemgym.errors import MemoryFailed, UsageError
+from amemgym.llm.address import checked_url, sendable
+from amemgym.memory.protocol import Memory
 
 T = TypeVar("T")
 
@@ -143,35 +147,35 @@ class Server:
         return f"{self.name} at {self.address}, {doing}: {status}{_told(fault.said)}{way}"
 
 
-def server_address(variable: str, value: str) -> str:
-    """The URL without a slash at its end. Raises UsageError where it is none, or holds more than an address."""
-    try:
-        parts = urlsplit(value)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
-    except ValueError:  # a port that is no number, half a bracket
-        usable = False
-    if not usable:
-        shown = secrets.redact(value.rpartition("@")[2])  # what stands before an @ may be a password
-        raise UsageError(f"{variable}='{shown}' is no address; it should look like http://localhost:8000")
-    if parts.username or parts.password or parts.query or parts.fragment:
-        raise UsageError(
-            f"the address in {variable} (at {parts.hostname}) holds a user name, a password or a query; give the"
-            " address alone"
-        )
-    return value.rstrip("/")
+class ServerMemory(Memory):
+    """A memory that a server keeps under a name; whoever made it there also deletes it."""
+
+    blocking: ClassVar[bool] = True
+
+    def clear(self) -> None:
+        self._let_go(once=False)
+        self.__init__()  # type: ignore[misc]
+
+    def close(self) -> None:
+        with suppress(MemoryFailed):  # it is deleted when this name is used again
+            self._let_go(once=True)
+
+    @abstractmethod
+    def _let_go(self, once: bool) -> None:
+        """Delete what this memory made on the server, if anything; `once`: without trying again."""
+
+
+def server_address(variable: str, otherwise: str, key_variable: str = "") -> str:
+    """The URL in this variable, else the other one, without a slash at its end. Raises UsageError where it is none, or
+    holds more than an address."""
+    given = os.environ.get(variable, "").strip() or otherwise
+    return checked_url(given, key_variable, f"address in {variable}", "http://localhost:8000").rstrip("/")
 
 
 def server_key(variable: str) -> str | None:
     """The key in this variable. Raises UsageError for one that cannot be sent."""
     key = secrets.from_environment(variable)
-    if key is None:
-        return None
-    text = key.get_secret_value()
-    if not (text.isascii() and text.isprintable()):  # a client would show it in its error
-        raise UsageError(
-            f"the key in {variable} holds a line break or a character that no key has; copy it again, whole"
-        )
-    return text
+    return sendable(key, variable).get_secret_value() if key else None
 
 
 def server_name(name: str) -> str:

@@ -17,7 +17,6 @@ but the account pays for them.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from functools import lru_cache
@@ -27,6 +26,7 @@ from amemgym.errors import MemoryFailed, UsageError
 from amemgym.memory.adapters.servers import (
     Fault,
     Server,
+    ServerMemory,
     as_utc,
     fact_text,
     from_utc,
@@ -37,7 +37,7 @@ from amemgym.memory.adapters.servers import (
     wait_until,
 )
 from amemgym.memory.packages import check_packages
-from amemgym.memory.protocol import Item, Memory
+from amemgym.memory.protocol import Item
 from amemgym.messages import Message
 
 URL, CLOUD, KEY = "ZEP_API_URL", "https://api.getzep.com/api/v4", "ZEP_API_KEY"
@@ -45,10 +45,9 @@ URL, CLOUD, KEY = "ZEP_API_URL", "https://api.getzep.com/api/v4", "ZEP_API_KEY"
 LONGEST_MESSAGE, LONGEST_QUERY, MESSAGES, PAGE = 2500, 400, 30, 50
 
 
-class ZepMemory(Memory):
+class ZepMemory(ServerMemory):
     """Zep: facts with times, found in a graph that Zep's service builds (set ZEP_API_KEY, and ZEP_API_URL)."""
 
-    blocking: ClassVar[bool] = True
     packages = {"zep-cloud": ">=4,<5"}
     extra = "zep"
     environment = (URL,)
@@ -105,16 +104,6 @@ class ZepMemory(Memory):
     def export(self) -> list[Item]:
         return [] if self._graph is None else _Connection(self.patience).facts(self._graph)
 
-    def clear(self) -> None:
-        self._let_go(once=False)
-        self.__init__()  # type: ignore[misc]
-
-    def close(self) -> None:
-        try:
-            self._let_go(once=True)
-        except MemoryFailed:  # it is deleted when this name is used again
-            return
-
     def _let_go(self, once: bool) -> None:
         if self._user is None:
             return
@@ -128,7 +117,7 @@ class _Connection:
     """What the adapter asks of Zep, over its client."""
 
     def __init__(self, patience: float) -> None:
-        address = server_address(URL, os.environ.get(URL, "").strip() or CLOUD)
+        address = server_address(URL, CLOUD, KEY)
         key = server_key(KEY)
         if key is None:
             raise UsageError(f"zep: the server at {address} needs a key; set {KEY} to a project key of your account")
