@@ -242,9 +242,6 @@ async def test_strangers_are_refused() -> None:
         path = url.split("/")[3]
         with endpoint.in_use():
             for refused, status in (
-                (await send(endpoint, Authorization="Bearer wrong"), 401),
-                (await send(endpoint, Authorization=""), 401),
-                (await send(endpoint, Authorization=f"Bearer {elsewhere.api_key}"), 401),
                 (await send(endpoint, Host="evil.test"), 404),
                 (await send(endpoint, Host=f"evil.test:{port}"), 404),
                 (await send(endpoint, Host="127.0.0.1:1"), 404),
@@ -261,6 +258,18 @@ async def test_strangers_are_refused() -> None:
             assert (await send(endpoint)).status == 404
     assert len(provider.requests) == 1
     assert endpoint.api_key != elsewhere.api_key
+
+
+@in_loop
+async def test_a_wrong_key_fails_the_memory_whose_address_it_is() -> None:
+    """Whoever knows the address is that memory, and may have swallowed the refusal."""
+    provider = Scripted()
+    async with lending(provider) as endpoint, lending(provider) as elsewhere:
+        for key in ("Bearer wrong", "", f"Bearer {elsewhere.api_key}"):
+            with pytest.raises(MemoryFailed, match="has not the key of its endpoint"), endpoint.in_use():
+                refused = await send(endpoint, Authorization=key)
+                assert refused.status == 401 and endpoint.api_key not in refused.sentence
+    assert provider.requests == []
 
 
 @in_loop

@@ -21,6 +21,7 @@ from amemgym.memory import (
     checked_memory,
     find_memory,
     fingerprint,
+    has_memory,
     import_memory,
     memory_version,
     outside_memories,
@@ -157,7 +158,7 @@ def _of_reference(name: str, context_tokens: int) -> AgentSpec:
 
 
 def _is_assistant(name: str) -> bool:
-    return name in ASSISTANTS or name in ALIASES or name in outside_memories()
+    return name in ASSISTANTS or name in ALIASES or has_memory(name)
 
 
 def _with_numbers(name: str, habits: Habits) -> tuple[str, Habits]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from amemgym import files
@@ -34,7 +33,7 @@ from amemgym.evaluate.rundir import RunDirectory
 from amemgym.evaluate.spec import RunSpec
 from amemgym.evaluate.upperbound import bound_names, measure, variants_of
 from amemgym.evaluate.watch import RunWatcher
-from amemgym.llm import Doors, Gateway, Line, ModelSettings, reach
+from amemgym.llm import Doors, Gateway, Line, ModelSettings, Refused, reach
 from amemgym.scenario import Dataset, Scenario
 from amemgym.tasks import prompts_for
 from amemgym.together import first_failure, side_by_side, wait_for
@@ -231,12 +230,13 @@ class Run:
             return result
         line = Line(self._directory.journal(agent.name, scenario.id, trial), self._prompts)
         player = await self._players.seat(agent, scenario, trial, line)
+        finished = False
         try:
             # off-policy, nobody plays the user, so no other model has to be reached
             user_model = (agent.model or self._model) if self._recorded else self._user_model
             episode = Episode(line.model(self._doors.to(user_model), "user"), self._rules)
             seat = Seat(agent.name, user, trial)
-            return await play(
+            result = await play(
                 seat,
                 scenario,
                 player,
@@ -247,10 +247,16 @@ class Run:
                 probing=self._spec.probe,
                 recorded=self._recorded.of(scenario.id, trial) if self._recorded else None,
             )
+            finished = True
+            return result
         finally:
             try:
-                with suppress(AMemGymError):  # what is finished is not lost by what cannot be let go of
-                    await player.aclose()
+                await player.aclose()
+            except Refused:  # it wrote on after it had been examined, so it was examined on less than it was told
+                if finished:
+                    raise
+            except AMemGymError:  # what is finished is not lost by what cannot be let go of
+                pass
             finally:  # letting go may be cancelled
                 line.journal.close()
 

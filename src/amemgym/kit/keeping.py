@@ -96,7 +96,9 @@ async def k_respected(bench: Bench) -> None:
         await subject.tell(fact)
     for k in (1, 3, ENOUGH):
         for fact in facts[:2]:
-            items: Sequence[Any] = await subject.directly("read", fact.asked, LATER, k)
+            items: Any = await subject.directly("read", fact.asked, LATER, k)
+            if not isinstance(items, Sequence) or isinstance(items, str):
+                raise RuleBroken(f"read returned {type(items).__name__}; it should return a list of Item or str")
             if len(items) > k:
                 raise RuleBroken(f"read(…, k={k}) returned {len(items)} items")
 

@@ -16,6 +16,9 @@ from amemgym.kit.times import simulated_time
 RULES: dict[str, Rule] = {
     rule.id: rule
     for rule in (
+        # first, as what one memory leaves in another would hide it from a later rule
+        users_apart,
+        parallel_apart,
         written_comes_back,
         update_wins,
         empty_memory,
@@ -23,8 +26,6 @@ RULES: dict[str, Rule] = {
         k_respected,
         any_text,
         write_is_finished,
-        users_apart,
-        parallel_apart,
         snapshot_round_trip,
         snapshot_detached,
         snapshot_new_process,

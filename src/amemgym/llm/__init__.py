@@ -7,6 +7,7 @@ from amemgym.llm.embed import Embedder, embedder, embedder_identity
 from amemgym.llm.endpoint import Endpoint, FindStandIn, Lender
 from amemgym.llm.gateway import Gateway
 from amemgym.llm.journal import Journal
+from amemgym.llm.lent import Refused
 from amemgym.llm.models import (
     AGENT_KEY,
     BOXES,
@@ -52,6 +53,7 @@ __all__ = [
     "Model",
     "ModelSettings",
     "Provider",
+    "Refused",
     "Request",
     "RoleCount",
     "Usage",

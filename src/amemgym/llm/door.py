@@ -212,6 +212,10 @@ class Model:
         self._door = door
         self._role = role
 
+    def say_once(self, sentence: str) -> None:
+        """Tell who watches the run something that would otherwise be said at every call."""
+        self._door.say_once(sentence)
+
     async def ask(self, task: Task[T]) -> Answer[T]:
         """Ask the model to do the task. Raises a ModelError where no reply can be had."""
         completion, parsed = await self._reply(task)

@@ -55,8 +55,11 @@ async def write_to(memory: Memory, messages: Sequence[Message], now: datetime) -
 async def read_from(memory: Memory, query: str, now: datetime, k: int) -> tuple[Item, ...]:
     """`memory.read`: the first k, texts made items, in order of time (those without one first).
     Raises as `write_to`."""
-    items = _as_items(memory, "read", await _call(memory, "read", whole(query), now, k))[:k]
-    return tuple(sorted(items, key=lambda item: (item.time is not None, item.time or datetime.min)))
+    items = _as_items(memory, "read", await _call(memory, "read", whole(query), now, k))
+    if len(items) > k:
+        told = f"{len(items)} items where at most {k} were asked for; those past the {k}th are cut off"
+        memory.tools.model.say_once(f"memory {_name(memory)} gave back {told}")
+    return tuple(sorted(items[:k], key=lambda item: (item.time is not None, item.time or datetime.min)))
 
 
 async def snapshot_of(memory: Memory) -> object:

@@ -8,6 +8,7 @@ import importlib
 import importlib.util
 import inspect
 import sys
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,6 +58,9 @@ def known_memories() -> dict[str, KnownMemory]:
         origin = ", ".join(versions) or ("not installed" if cls.packages else own)
         found[name] = KnownMemory(origin, _about(cls), _missing(cls))
     for name, cls in loaded_plug_ins("memories").items():
+        if name in found:
+            warnings.warn(f"plug-in '{name}' (amemgym.memories) is not used: a memory of that name ships", stacklevel=2)
+            continue
         found[name] = KnownMemory(plug_in_version("memories", name), _about(cls))
     return found
 
