@@ -19,7 +19,7 @@ import amemgym
 from amemgym import secrets
 from amemgym.api import run_spec
 from amemgym.errors import ContentFiltered, EndpointUnavailable, RunDirectoryError, RunFailed, UsageError
-from amemgym.evaluate import FailedEpisode, FailedEpisodes, RunDirectory, make_spec
+from amemgym.evaluate import FailedEpisode, FailedEpisodes, RunDirectory, RunWatcher, make_spec
 from amemgym.llm import ModelSettings, Request
 from amemgym.memory import Item, Memory, fingerprint
 from amemgym.messages import Message
@@ -259,7 +259,14 @@ def test_a_memory_that_cannot_be_copied_is_told_what_to_do(tmp_path: Path) -> No
 
 
 def test_no_more_than_topk_is_read(tmp_path: Path) -> None:
-    amemgym.run("starter", Greedy, out=tmp_path / "r", users=1, periods=5)
+    heard: list[str] = []
+
+    class Hearing(RunWatcher):
+        def said(self, sentence: str) -> None:
+            heard.append(sentence)
+
+    amemgym.run("starter", Greedy, out=tmp_path / "r", users=1, periods=5, watcher=Hearing())
+    assert heard == ["memory Greedy gives back more than the k items asked for; the rest is cut off"]
     (episode,) = (tmp_path / "r" / "episodes").rglob("*.json")
     exams = json.loads(episode.read_text())["exams"]
     assert {len(exam["items"]) for exam in exams} <= set(range(31))

@@ -57,8 +57,9 @@ async def read_from(memory: Memory, query: str, now: datetime, k: int) -> tuple[
     Raises as `write_to`."""
     items = _as_items(memory, "read", await _call(memory, "read", whole(query), now, k))
     if len(items) > k:
-        told = f"{len(items)} items where at most {k} were asked for; those past the {k}th are cut off"
-        memory.tools.model.say_once(f"memory {_name(memory)} gave back {told}")
+        memory.tools.model.say_once(
+            f"memory {_name(memory)} gives back more than the k items asked for; the rest is cut off"
+        )
     return tuple(sorted(items[:k], key=lambda item: (item.time is not None, item.time or datetime.min)))
 
 
