@@ -8,12 +8,16 @@ AGENTS ?= native,rag,awe,awi,uniform,always-1,frozen,lag-1,oracle
 export OPENBLAS_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 
-.PHONY: run test lint bench clean
+.PHONY: run test coverage lint bench clean
 
 run: $(VENV)/.installed
 	$(BIN)/amemgym run --data starter --agents $(AGENTS)
 
 test: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -n auto --dist loadfile
+
+# the tests again, and which lines they run: a third slower
+coverage: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n auto --dist loadfile --cov --cov-report=term
 
 lint: $(VENV)/.installed-dev

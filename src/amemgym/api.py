@@ -308,7 +308,7 @@ def _check_memory(agent: AgentSpec) -> None:
         raise
     except Exception as error:
         raise UsageError(
-            f"agent '{agent.name}': its memory cannot be made without arguments: {raised(error)}"
+            f"agent '{agent.name}': its memory cannot be made without arguments: {redact(raised(error))}"
         ) from error
 
 
@@ -318,7 +318,10 @@ def _report(manifest: dict[str, Any], outcome: RunOutcome, directory: RunDirecto
         used = [count["seconds"] for role, count in episode.ledger.items() if role in OWN_ROLES]
         if used:
             seconds[episode.agent] = seconds.get(episode.agent, 0.0) + sum(used)
-    scores = summarise(manifest, outcome.episodes, outcome.upper_bounds, dataset, FailedEpisodes(directory.path).all())
+    # a run that was killed between the two has both an episode and its failure
+    finished = {(episode.agent, episode.user_id, episode.trial) for episode in outcome.episodes}
+    failed = [f for f in FailedEpisodes(directory.path).all() if (f.agent, f.user_id, f.trial) not in finished]
+    scores = summarise(manifest, outcome.episodes, outcome.upper_bounds, dataset, failed)
     return RunReport(scores, directory.path, tuple(outcome.failures), seconds)
 
 

@@ -12,9 +12,12 @@ from typing import Any
 import pytest
 
 from amemgym.agents import BoxAgent, ExamQuestion, ExamReply, ProbeQuestion, parse_agent
+from amemgym.env import find_rules
 from amemgym.errors import AMemGymError, UsageError
+from amemgym.evaluate import make_manifest, make_spec
 from amemgym.llm import Door, Journal, Line, at, box_settings, check_model_name, open_model
 from amemgym.messages import Message
+from amemgym.scenario import load_dataset
 from amemgym.tasks import ChooseKnowing, prompts_for
 from tests.support.box import BoxServer, Call, Fault
 
@@ -276,3 +279,16 @@ def test_what_is_refused_for_good_is_an_error(status: int) -> None:
         pytest.raises(AMemGymError, match=f"{server.url} says {status} to /act"),
     ):
         play(server, lambda agent, line: talk(agent, 1))
+
+
+@pytest.mark.parametrize("path", ["agent.json", "bot.py:Main"])
+def test_an_address_that_ends_like_a_file_is_an_address(path: str) -> None:
+    url = f"http://localhost:9000/{path}"
+    spec = make_spec({"agents": [url], "users": 1, "periods": 1, "upper_bound": False})
+    (agent,) = spec.agent_specs(lambda sentence: None)
+    assert agent.is_box and agent.name == f"http:localhost:9000/{path}"
+    data = load_dataset(spec.data).limited(1, 1)
+    manifest = make_manifest(
+        spec, data, [agent], spec.model_settings(), spec.user_settings(), find_rules("amemgym", 1, 2)
+    )
+    assert manifest["settings"]["agents"] == [url], "a resume finds the assistant again"

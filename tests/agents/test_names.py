@@ -131,6 +131,19 @@ def test_another_source_is_another_fingerprint(tmp_path: Path) -> None:
     assert {**sources[0], "memory_source": 0} == {**sources[1], "memory_source": 0}
 
 
+def test_the_packages_that_a_memory_of_one_s_own_stands_on_are_part_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(MEMORY.replace("class Diary(Memory):", "class Diary(Memory):\n    packages = {'numpy': '>=1'}"))
+    described = []
+    for version in ("2.0", "2.1"):
+        monkeypatch.setattr("amemgym.memory.packages.version", lambda name, version=version: version)
+        described.append(parse_agent(f"{path}:Diary").described())
+    assert [one["memory_version"] for one in described] == [{"numpy": "2.0"}, {"numpy": "2.1"}]
+    assert {**described[0], "memory_version": 0} == {**described[1], "memory_version": 0}
+
+
 RUN = ModelSettings(model="offline")
 
 

@@ -66,7 +66,7 @@ def test_as_a_process(results: Path, bound: Path, small: Path, tmp_path: Path) -
     native, awi = found["agents"]["native"], found["agents"]["awi"]
     assert (native["overall"], native["n"], awi["overall"]) == (8 / 12, 12, 1.0)
     assert native["diagnosis"] == {"write": 4 / 12, "read": 0, "utilization": 0, "unparsed": 0}
-    assert (native["reference"], native["episodes"]) == (False, {"finished": 2, "planned": 2})
+    assert (native["reference"], native["episodes"]) == (False, {"finished": 2, "planned": 2, "failed": []})
     assert (found["upper_bound"], awi["memory_score"]["ratio_of_means"]) == (1.0, 1.0)
     # the table, and below it each user's numbers
     lines = ended.out.splitlines()

@@ -25,7 +25,7 @@ from amemgym.llm import Request
 from amemgym.memory import Item, Memory
 from amemgym.messages import Message
 from amemgym.tasks import Chat, ExtractFacts, StandIn
-from tests.evaluate.echo import copied, episodes, every_model, journaled, until
+from tests.evaluate.echo import copied, echo, episodes, every_model, journaled, until
 
 SMALL: dict[str, Any] = {"users": 1, "periods": 2, "upper_bound": False}
 
@@ -134,6 +134,11 @@ def _contents(directory: Path) -> dict[str, bytes]:
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     every_model(monkeypatch)
     whole = amemgym.run("starter", [Lines], out=tmp_path / "whole", probe=False, **SMALL)
+    probed = amemgym.run("starter", [Lines], out=tmp_path / "probed", **SMALL)
+    costs = ("tokens", "calls", "agent_calls", "memory_calls", "memory_tokens", "embedding_calls", "embedding_tokens")
+    assert [probed["Lines"][cost] for cost in costs] == [whole["Lines"][cost] for cost in costs], (
+        "a probe costs nothing"
+    )
     every_model(monkeypatch, until(30))
     with pytest.raises(AuthenticationFailed):
         amemgym.run("starter", [Lines], out=tmp_path / "r", probe=False, **SMALL)
@@ -163,6 +168,36 @@ def test_what_an_endpoint_refuses_ends_that_agent_s_episode_alone(tmp_path: Path
         amemgym.run("starter", [Tokens, "rag"], out=tmp_path / "r", **SMALL)
     assert "agent 'Tokens', user 0, period 0" in str(failed.value)
     assert len(episodes(tmp_path / "r", "rag")) == 1
+
+
+class Slams(Lines):
+    """A copy that cannot be let go of once its reading has failed."""
+
+    failed = False
+
+    def read(self, query: str, now: datetime, k: int) -> list[Item]:
+        self.failed = True
+        found = super().read(query, now, k)
+        self.failed = False
+        return found
+
+    def close(self) -> None:
+        if self.failed:
+            raise OSError("the door is stuck")
+
+
+def test_what_stops_a_run_is_not_hidden_by_a_copy_that_cannot_be_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wrong_key(request: Request) -> str:
+        if "Rewrite" in request.messages[-1].content and len(request.messages) == 1:
+            raise AuthenticationFailed("the key is wrong")
+        return echo(request)
+
+    every_model(monkeypatch, wrong_key)
+    recorded = amemgym.run("starter", ["native"], out=tmp_path / "on", probe=False, **SMALL)
+    with pytest.raises(AuthenticationFailed, match="the key is wrong"):  # off-policy only exams read
+        amemgym.run(agents=[Slams], out=tmp_path / "r", off_policy=str(recorded.directory), **SMALL)
 
 
 def test_a_proxy_is_found_before_anything_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

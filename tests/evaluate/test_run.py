@@ -16,9 +16,10 @@ from typing import Any
 import pytest
 
 import amemgym
+from amemgym import secrets
 from amemgym.api import run_spec
 from amemgym.errors import ContentFiltered, EndpointUnavailable, RunDirectoryError, RunFailed, UsageError
-from amemgym.evaluate import RunDirectory, make_spec
+from amemgym.evaluate import FailedEpisode, FailedEpisodes, RunDirectory, make_spec
 from amemgym.llm import ModelSettings, Request
 from amemgym.memory import Item, Memory, fingerprint
 from amemgym.messages import Message
@@ -212,6 +213,10 @@ def test_a_memory_that_raises_ends_its_own_episodes_alone(tmp_path: Path) -> Non
     assert len(warned) == 1 and warned[0] in html.unescape(amemgym.write_report(report)[0].read_text("utf-8"))
     assert report["Diary"]["n"] == report["oracle"]["n"] == 32
     assert report.scores["finished"] is False
+    # a kill between the writing of an episode and the end of its old failure leaves both
+    user = next(iter(RunDirectory(tmp_path / "r").dataset())).id
+    FailedEpisodes(tmp_path / "r").write(FailedEpisode("Diary", 0, user, 0, "memory", "of old"))
+    assert amemgym.score(tmp_path / "r")["Diary"]["episodes"]["failed"] == []
 
 
 def test_a_memory_that_cannot_be_made_is_refused_before_anything_is_played(tmp_path: Path) -> None:
@@ -221,6 +226,31 @@ def test_a_memory_that_cannot_be_made_is_refused_before_anything_is_played(tmp_p
     for wrong, said in ((Diary(), "neither a name nor a class"), (int, "no subclass of amemgym.Memory")):
         with pytest.raises(UsageError, match=said):
             amemgym.run("starter", [wrong], out=tmp_path / "r", **SMALL)  # type: ignore[list-item]
+
+
+SHELF_KEY = "sk-shelf-88Qm31"
+
+
+class Once(Diary):
+    """Can be made once, which is when it is looked at before the run."""
+
+    made = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        type(self).made += 1
+        if self.made > 1:
+            raise OSError(f"no second shelf for {SHELF_KEY}")
+
+
+def test_a_memory_that_cannot_be_made_again_fails_as_a_memory_and_tells_no_key(tmp_path: Path) -> None:
+    secrets.remember(SHELF_KEY)
+    with pytest.raises(RunFailed, match=r"no second shelf for \[key\]") as caught:
+        amemgym.run("starter", Once, out=tmp_path / "r", users=1, periods=1)
+    (failed,) = caught.value.report["Once"]["episodes"]["failed"]  # type: ignore[index]
+    assert failed["boundary"] == "memory"
+    with pytest.raises(UsageError, match=r"no second shelf for \[key\]"):
+        amemgym.run("starter", Once, out=tmp_path / "again", users=1, periods=1)
 
 
 def test_a_memory_that_cannot_be_copied_is_told_what_to_do(tmp_path: Path) -> None:
@@ -257,11 +287,15 @@ def test_a_loaded_data_set_can_be_played(tmp_path: Path) -> None:
     assert report["uniform"]["n"] == 32
 
 
-def test_a_module_beside_a_memory_is_part_of_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("imported", "used"),
+    [("import keeper_of_numbers", "keeper_of_numbers.KEEP"), ("from keeper_of_numbers import KEEP", "KEEP")],
+)
+def test_a_module_beside_a_memory_is_part_of_it(imported: str, used: str, tmp_path: Path) -> None:
     (tmp_path / "keeper_of_numbers.py").write_text("KEEP = 1\n")
     (tmp_path / "mine.py").write_text(
-        "import keeper_of_numbers\nfrom amemgym import Memory\nclass M(Memory):\n"
-        " def write(self, messages, now): pass\n def read(self, query, now, k): return [str(keeper_of_numbers.KEEP)]\n"
+        f"{imported}\nfrom amemgym import Memory\nclass M(Memory):\n"
+        f" def write(self, messages, now): pass\n def read(self, query, now, k): return [str({used})]\n"
     )
     code = (
         f"from amemgym.agents import parse_agent; print(parse_agent({str(tmp_path / 'mine.py')!r} + ':M').described())"

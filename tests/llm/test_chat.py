@@ -109,14 +109,14 @@ def test_the_task_that_is_meant_is_solved_and_worded() -> None:
         return StandIn(task, lambda facts: json.dumps({"facts_found": facts}))
 
     body = {"messages": [{"role": "user", "content": "RULES … Input: I ride a bicycle."}]}
-    reply = offline(request_for(Chat(body, meant("I ride a bicycle."))))
+    reply = offline(request_for(Chat(body, lambda chat: meant("I ride a bicycle."))))
     assert (reply.text, reply.finish, reply.calls) == ('{"facts_found": ["I ride a bicycle."]}', "stop", ())
     call = ToolCall("c", "keep", "{}")
-    reply = offline(request_for(Chat(body, StandIn(facts_of("x"), lambda facts: (call,)))))
+    reply = offline(request_for(Chat(body, lambda chat: StandIn(facts_of("x"), lambda facts: (call,)))))
     assert (reply.text, reply.finish, reply.calls) == ("", "tool_calls", (call,))
     # a value that cannot be had is None, not a guess
     missing = StandIn(Unreadable(Context()), lambda value: f"found {value}")
-    assert offline(request_for(Chat(body, missing))).text == "found None"
+    assert offline(request_for(Chat(body, lambda chat: missing))).text == "found None"
 
 
 class Unreadable(Reply):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,7 +13,7 @@ from hypothesis import strategies as st
 from amemgym.errors import UnknownName
 from amemgym.llm import embed as embed_module
 from amemgym.llm import embedder, embedder_identity
-from amemgym.llm.embed import WordLlamaEmbedder
+from amemgym.llm.embed import OneAtATime, Vectors, WordLlamaEmbedder
 
 TEXTS = [
     "I cycle to work.",
@@ -102,3 +105,19 @@ def test_its_identity_names_the_version_of_the_vectors() -> None:
     import wordllama
 
     assert embedder_identity("wordllama") == f"wordllama-256:{wordllama.__version__}"
+
+
+def test_threads_take_turns() -> None:
+    free: list[bool] = []
+
+    class Looks:
+        def embed(self, texts: Sequence[str]) -> Vectors:
+            other = threading.Thread(target=lambda: free.append(shared._turn.acquire(blocking=False)))
+            other.start()
+            other.join()
+            return np.zeros((len(texts), 2), dtype=np.float32)
+
+    shared = OneAtATime(Looks())
+    assert shared.embed(["a"]).shape == (1, 2)
+    assert free == [False], "another thread could come in"
+    assert isinstance(embedder(), OneAtATime)

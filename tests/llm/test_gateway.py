@@ -81,6 +81,16 @@ async def test_the_model_is_asked_what_was_sent_and_sampled_as_the_run_says() ->
 
 
 @in_loop
+async def test_a_model_that_reads_is_asked_without_a_look_at_what_the_prompt_means() -> None:
+    def broken(chat: Any) -> None:
+        raise KeyError("a prompt of a newer version")
+
+    async with lending(Scripted(), stand_in=broken) as endpoint:
+        with endpoint.in_use():
+            assert (await send(endpoint)).status == 200
+
+
+@in_loop
 async def test_tool_calls_reach_the_client_and_the_journal(tmp_path: Path) -> None:
     call = ToolCall("call_9", "keep", '{"text": "{a} ünï"}')
     path = tmp_path / "journal.jsonl"

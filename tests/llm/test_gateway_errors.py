@@ -94,9 +94,13 @@ async def test_the_first_error_goes_before_what_the_memory_makes_of_it() -> None
         with pytest.raises(asyncio.CancelledError), endpoint.in_use():
             await send(endpoint)
             raise asyncio.CancelledError
-    async with failing(StorageError("The disk is full.")) as endpoint:
-        with pytest.raises(StorageError), endpoint.in_use():
-            assert (await send(endpoint)).status == 503
+    for fatal in (StorageError("The disk is full."), AuthenticationFailed("Wrong key.")):
+        async with failing(fatal) as endpoint:
+            with pytest.raises(type(fatal)), endpoint.in_use():
+                assert (await send(endpoint)).status in (401, 503)
+            with pytest.raises(type(fatal)), endpoint.in_use():
+                await send(endpoint)
+                raise MemoryFailed("its own sentence, after which the run would go on")
     async with failing(KeyError("in a plug-in")) as endpoint:
         with pytest.raises(KeyError), endpoint.in_use():
             assert (await send(endpoint)).status == 500

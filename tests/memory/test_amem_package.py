@@ -29,7 +29,17 @@ from amemgym.memory.adapters import amem_source
 from amemgym.messages import opening
 from amemgym.tasks import Chat
 from tests.support import amem_like
-from tests.support.lent import DAY, NOW, STRANGE, Heard, keep_for_elsewhere, restored_elsewhere, tell, with_memories
+from tests.support.lent import (
+    DAY,
+    NOW,
+    STRANGE,
+    Heard,
+    as_in_a_run,
+    keep_for_elsewhere,
+    restored_elsewhere,
+    tell,
+    with_memories,
+)
 
 LIKENESS = Path(next(iter(amem_like.__path__))) / "agentic_memory"
 SOURCES = {"likeness": LIKENESS} | ({"package": amem_source.folder()} if find_spec("agentic_memory") else {})
@@ -106,7 +116,7 @@ def test_a_model_describes_notes_and_changes_their_neighbours(source: Path) -> N
             assert first == "user: one\n(context: c; keywords: k1, k2; tags: t)"
         else:
             assert first == "user: one\n(context: changed; keywords: k1, k2; tags: old)"
-            assert second == "assistant: Fine } {\n(context: c; keywords: k1, k2; tags: new {tag})"
+        assert second == "assistant: Fine } {\n(context: c; keywords: k1, k2; tags: new {tag})"
         assert len(await read_from(memory, "one", NOW, 1)) == 1
 
     with_memories(CLASS, work, Heard(answer))
@@ -173,16 +183,30 @@ def test_an_error_of_the_model_is_an_error_though_the_package_hides_it(
         assert len(heard.bodies) == good + 1
 
     heard = Heard(answer)
-    with_memories(CLASS, work, heard)
+    with as_in_a_run():
+        with_memories(CLASS, work, heard)
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_reply_that_cannot_be_read_leaves_the_note_as_it_was_said(capfd: pytest.CaptureFixture[str]) -> None:
+UNREADABLE = (
+    "no {json",
+    "[[]]",
+    '{"keywords": 3, "context": {}, "tags": [1]}',
+    '{"should_evolve": true, "actions": ["strengthen"], "suggested_connections": [{}, []], "tags_to_update": [1]}',
+)
+
+
+@pytest.mark.parametrize("reply", UNREADABLE)
+def test_a_reply_that_cannot_be_read_leaves_the_note_as_it_was_said(
+    reply: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     async def work(memory: Memory) -> None:
         await tell(memory, "one")
         assert [item.text for item in await held_by(memory) or ()] == ["user: one", "assistant: Fine } {"]
+        assert len(await read_from(memory, "one", NOW, 2)) == 2
 
-    with_memories(CLASS, work, Heard(lambda request: Completion("no {json", Usage(1, 1))))
+    with as_in_a_run():
+        with_memories(CLASS, work, Heard(lambda request: Completion(reply, Usage(1, 1))))
     assert capfd.readouterr() == ("", "")
 
 

@@ -29,6 +29,7 @@ from tests.support.lent import (
     NOW,
     STRANGE,
     Heard,
+    as_in_a_run,
     calls_of,
     keep_for_elsewhere,
     restored_elsewhere,
@@ -164,5 +165,6 @@ def test_it_says_nothing_on_the_terminal(capfd: pytest.CaptureFixture[str]) -> N
         assert await held_by(memory) == [Item("likes trains", NOW)]
 
     heard = Heard(answer)  # type: ignore[arg-type]
-    with_memories(find_memory("langmem"), work, heard)
+    with as_in_a_run():
+        with_memories(find_memory("langmem"), work, heard)
     assert capfd.readouterr() == ("", "")

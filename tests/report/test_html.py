@@ -201,10 +201,11 @@ def test_the_heat_map_has_no_cell_without_answers(made: Made) -> None:
 
 def test_estimated_tokens_are_marked(made: Made) -> None:
     words = Page(html_report(*made)).words("costs")
-    used = made[1]["agents"]["rag"]["tokens"]
+    used = made[1]["agents"]["rag"]["agent_tokens"]
     assert f"rag ~{used['input']:,} ~{used['output']:,}" in words
     agents = {
-        name: {**told, "tokens": {**told["tokens"], "estimated": False}} for name, told in made[1]["agents"].items()
+        name: {**told, "agent_tokens": {**told["agent_tokens"], "estimated": False}}
+        for name, told in made[1]["agents"].items()
     }
     exact = Page(html_report(made[0], {**made[1], "agents": agents})).words("costs")
     assert f"rag {used['input']:,} {used['output']:,}" in exact

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import pickle
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -88,6 +90,17 @@ def calls_of(*calls: tuple[str, dict[str, Any]]) -> Completion:
 
     named = (ToolCall(f"call_{n}", name, json.dumps(arguments)) for n, (name, arguments) in enumerate(calls))
     return Completion("", Usage(1, 1), "tool_calls", calls=tuple(named))
+
+
+@contextmanager
+def as_in_a_run() -> Iterator[None]:
+    """Nobody catches what is logged, as pytest does."""
+    root = logging.getLogger()
+    handlers, root.handlers = root.handlers, []
+    try:
+        yield
+    finally:
+        root.handlers = handlers
 
 
 def keep_for_elsewhere(snapshot: object, held: Sequence[Item] | None, folder: Path) -> None:

@@ -4,7 +4,7 @@ from amemgym.agents.box import BoxAgent
 from amemgym.agents.conversational import NO_REPLY, ConversationalAgent, Habits
 from amemgym.agents.protocol import Agent, Examinee, ExamQuestion, ExamReply, ProbeQuestion, ProbeReply
 from amemgym.agents.reference import Cell, Reference, is_reference, reference_agent, reference_names
-from amemgym.agents.spec import ASSISTANTS, AgentSpec, agent_names, agent_of_class, parse_agent
+from amemgym.agents.spec import ASSISTANTS, AgentSpec, agent_names, agent_of_class, is_agent_file, parse_agent
 from amemgym.agents.v1config import read_agent_file
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "Reference",
     "agent_names",
     "agent_of_class",
+    "is_agent_file",
     "is_reference",
     "parse_agent",
     "read_agent_file",

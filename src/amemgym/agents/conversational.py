@@ -9,12 +9,13 @@ turns leave the window early: into the memory or, where nothing is ever written 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
 from amemgym.agents.protocol import Examinee, ExamQuestion, ExamReply, ProbeQuestion, ProbeReply
-from amemgym.errors import ContextOverflow
+from amemgym.errors import AMemGymError, ContextOverflow
 from amemgym.llm import Answer, Model, estimate_tokens
 from amemgym.memory import (
     Item,
@@ -102,7 +103,8 @@ class ConversationalAgent:
             try:
                 await restore_to(copy._memory, snapshot)
             except BaseException:
-                await copy.aclose()
+                with suppress(AMemGymError):  # why it failed is told, not what came of it
+                    await copy.aclose()
                 raise
             copy._window = list(window)
             return copy

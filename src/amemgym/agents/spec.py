@@ -96,7 +96,8 @@ class AgentSpec:
         }
         if self.memory_class is not None:
             described["memory_source"] = fingerprint(self.memory_type())
-        elif (version := memory_version(self.memory, self.memory_type())) is not None:
+        registered = "" if self.memory_class is not None else self.memory
+        if (version := memory_version(registered, self.memory_type())) is not None:
             described["memory_version"] = version
         told = {name: os.environ[name] for name in self.memory_type().environment if os.environ.get(name)}
         if told:
@@ -104,6 +105,11 @@ class AgentSpec:
         if self.model is not None:
             described["model"] = describe_model(self.model)
         return described
+
+
+def is_agent_file(name: str) -> bool:
+    """Whether an agent's name is that of a v1 configuration file; an address may end like one."""
+    return name.endswith(".json") and box_settings(name) is None
 
 
 def agent_names() -> dict[str, str]:

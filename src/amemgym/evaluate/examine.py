@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -19,6 +19,7 @@ from amemgym.evaluate.results import ExamResult, ProbeResult
 from amemgym.evaluate.watch import RunWatcher
 from amemgym.llm import at, here, probe_name, question_name
 from amemgym.memory import Item
+from amemgym.secrets import redact
 from amemgym.tasks import Status
 from amemgym.together import first_failure, side_by_side
 
@@ -141,9 +142,13 @@ class Examiner:
         with blaming(self._seat, period, here().name):
             examinee = await copy()
             try:
-                return await ask(examinee)
-            finally:
-                await examinee.aclose()
+                answer = await ask(examinee)
+            except BaseException:
+                with suppress(AMemGymError):  # why it failed is told, not what came of it
+                    await examinee.aclose()
+                raise
+            await examinee.aclose()
+            return answer
 
 
 @contextmanager
@@ -160,4 +165,4 @@ def blaming(seat: Seat, period: int, place: str = "") -> Iterator[None]:
     except (Exception, SystemExit) as error:
         if isinstance(error, BaseExceptionGroup) and isinstance(first := first_failure(error), AMemGymError):
             raise first from error  # a memory that asks side by side
-        raise AgentFailed(f"{where}: its code raised {raised(error)}{way}") from error
+        raise AgentFailed(f"{where}: its code raised {redact(raised(error))}{way}") from error

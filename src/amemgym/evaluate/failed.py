@@ -14,7 +14,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from amemgym import files
 from amemgym.clean import clean
-from amemgym.errors import AgentFailed, AMemGymError, ModelError, RunDirectoryError, raised
+from amemgym.errors import AgentFailed, AMemGymError, MemoryFailed, ModelError, RunDirectoryError, raised
+from amemgym.secrets import redact
 
 
 @dataclass(frozen=True)
@@ -37,12 +38,14 @@ def boundary_of(error: Exception) -> str:
     """Where an episode's failure came about."""
     if isinstance(error, AgentFailed):
         return error.boundary
+    if isinstance(error, MemoryFailed):
+        return "memory"
     return "model" if isinstance(error, ModelError) else "run" if isinstance(error, AMemGymError) else "agent"
 
 
 def said(error: Exception) -> str:
-    """The failure as a sentence."""
-    return str(error) if isinstance(error, AMemGymError) else f"its code raised {raised(error)}"
+    """The failure as a sentence, without keys."""
+    return redact(str(error) if isinstance(error, AMemGymError) else f"its code raised {raised(error)}")
 
 
 class FailedEpisodes:

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from amemgym import files
-from amemgym.agents import AgentSpec
+from amemgym.agents import AgentSpec, is_agent_file
 from amemgym.env import Rules
 from amemgym.evaluate.offpolicy import Recorded
 from amemgym.evaluate.rundir import FORMAT, played_text
 from amemgym.evaluate.spec import RunSpec
 from amemgym.evaluate.upperbound import bound_names, description
-from amemgym.llm import USER_URL, ModelSettings, asks_endpoint, describe_model, embedder_identity, located
+from amemgym.llm import USER_URL, ModelSettings, asks_endpoint, box_settings, describe_model, embedder_identity, located
 from amemgym.scenario import Dataset, is_data_name
 from amemgym.tasks import prompts_for
 from amemgym.version import __version__
@@ -125,7 +125,9 @@ def default_directory(manifest: dict[str, Any]) -> Path:
 
 def _resolved(agent: str) -> str:
     """File names of agents (v1 configurations, `memory.py:Class`) as absolute paths."""
-    if agent.endswith(".json"):
+    if is_agent_file(agent):
         return str(Path(agent).resolve())
+    if box_settings(agent) is not None:
+        return agent
     source, colon, name = agent.partition(".py:")
     return f"{Path(source + '.py').resolve()}:{name}" if colon else agent

@@ -36,7 +36,6 @@ from amemgym.evaluate.upperbound import bound_names, measure, variants_of
 from amemgym.evaluate.watch import RunWatcher
 from amemgym.llm import Doors, Gateway, Line, ModelSettings, reach
 from amemgym.scenario import Dataset, Scenario
-from amemgym.secrets import redact
 from amemgym.tasks import prompts_for
 from amemgym.together import first_failure, side_by_side, wait_for
 
@@ -202,7 +201,7 @@ class Run:
             self._outcome.failures.append(told if isinstance(error, AgentFailed) else f"{of.name}: {told}")
             if of.agent:
                 self._failed.write(
-                    FailedEpisode(of.agent, of.user, of.user_id, of.trial or 0, boundary_of(error), redact(told))
+                    FailedEpisode(of.agent, of.user, of.user_id, of.trial or 0, boundary_of(error), told)
                 )
 
     def _episode_job(
@@ -249,9 +248,11 @@ class Run:
                 recorded=self._recorded.of(scenario.id, trial) if self._recorded else None,
             )
         finally:
-            with suppress(AMemGymError):  # what is finished is not lost by what cannot be let go of
-                await player.aclose()
-            line.journal.close()
+            try:
+                with suppress(AMemGymError):  # what is finished is not lost by what cannot be let go of
+                    await player.aclose()
+            finally:  # letting go may be cancelled
+                line.journal.close()
 
     def _upper_bound_job(
         self, model: ModelSettings, name: str, user: int, scenario: Scenario

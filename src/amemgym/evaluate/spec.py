@@ -16,7 +16,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
 from amemgym import secrets
-from amemgym.agents import AgentSpec, parse_agent, read_agent_file
+from amemgym.agents import AgentSpec, is_agent_file, parse_agent, read_agent_file
 from amemgym.errors import UsageError
 from amemgym.llm import AGENT_KEY, KEY, USER_KEY, USER_URL, ModelSettings, read_llm_config, same_address
 from amemgym.settings import read_settings, said_of
@@ -131,7 +131,7 @@ class RunSpec(BaseModel):
         return [self._agent(name, say) for name in self.agents]
 
     def _agent(self, name: str, say: Callable[[str], None]) -> AgentSpec:
-        if name.endswith(".json"):
+        if is_agent_file(name):
             return read_agent_file(Path(name), self.model_settings(), self.context_tokens, say)
         return parse_agent(name, self.context_tokens, self.timeout)
 

@@ -174,7 +174,7 @@ class Door:
             raise
         self.replies += 1
         self.answered, self.failing = True, False
-        return replace(completion, seconds=perf_counter() - started)
+        return replace(completion, seconds=completion.seconds or perf_counter() - started)
 
     def _wait(self, state: tenacity.RetryCallState) -> float:
         """Seconds to wait: what the endpoint asked for, else exponential with jitter."""

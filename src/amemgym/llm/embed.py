@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -64,6 +65,19 @@ class WordLlamaEmbedder:
         return vector
 
 
+class OneAtATime:
+    """An embedder that is asked by one thread after the other: memories at work in threads share it with the run, and
+    it need not stand that."""
+
+    def __init__(self, inner: Embedder) -> None:
+        self._inner = inner
+        self._turn = threading.RLock()
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        with self._turn:
+            return self._inner.embed(texts)
+
+
 @contextmanager
 def _logging_untouched() -> Iterator[None]:
     """wordllama sets up the root logger when it is imported, which would print every request of an HTTP client."""
@@ -84,10 +98,9 @@ def embedder(name: str = "wordllama") -> Embedder:
 @lru_cache
 def _load(name: str) -> Embedder:
     if name == "wordllama":
-        return WordLlamaEmbedder()
+        return OneAtATime(WordLlamaEmbedder())
     embedder_identity(name)
-    made: Embedder = load_plug_in("embedders", name)()
-    return made
+    return OneAtATime(load_plug_in("embedders", name)())
 
 
 def embedder_identity(name: str) -> str:

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import lru_cache
+from time import perf_counter
 from typing import Any
 
 from amemgym.errors import ContextOverflow, RequestRefused, UsageError
@@ -47,6 +48,8 @@ class ChatReply:
     error: dict[str, Any] | None = None
     #: the functions wanted called, by number: id, name, arguments
     calls: dict[int, tuple[str, str, str]] = field(default_factory=dict)
+    #: at work on it, without the wait for other calls
+    seconds: float = field(default=0.0, compare=False)
     _parts: list[str] = field(default_factory=list)
 
     def add(self, piece: dict[str, Any]) -> None:
@@ -133,7 +136,7 @@ class Engine:
                 self._load(min(self._longest, max(2 * self._context, full.needed)))
 
     def _one(self, body: Body, given_up: threading.Event) -> ChatReply:
-        reply = ChatReply()
+        reply, started = ChatReply(), perf_counter()
 
         def receive(piece: dict[str, Any]) -> bool:
             reply.add(piece)
@@ -151,6 +154,7 @@ class Engine:
         asked = body.get("max_tokens") or 0
         if reply.finish == "length" and (asked <= 0 or reply.output < asked):
             raise _ContextFull
+        reply.seconds = perf_counter() - started
         return reply.whole()
 
     def _refused(self, said: str) -> RequestRefused:

@@ -131,7 +131,9 @@ class Gateway:
         lent = self._find(request.match_info.get("address", ""))
         sent = request.headers.get("Authorization", "").encode("utf-8", "replace")
         if not hmac.compare_digest(sent, f"Bearer {self._token}".encode()):
-            raise Refused(401, "its request has not the key of its endpoint; send tools.endpoint.api_key")
+            refused = Refused(401, "its request has not the key of its endpoint; send tools.endpoint.api_key")
+            lent.refused(refused)  # who knows the address is this memory
+            raise refused
         what = (request.method, request.match_info["what"])
         if what == ("GET", "models"):
             return web.json_response(openai_form.models())

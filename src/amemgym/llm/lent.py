@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from amemgym.errors import AMemGymError, MemoryFailed
+from amemgym.errors import AMemGymError, FatalModelError, MemoryFailed, StorageError
 from amemgym.llm.door import Line, Model, RoleCount
 from amemgym.llm.embed import Embedder, Vectors
 from amemgym.llm.endpoint import FindStandIn
@@ -25,8 +25,10 @@ from amemgym.tasks import Chat
 
 #: what the model and the embedder are called at every address, so that no request depends on which they are
 MODEL, EMBEDDING_MODEL = "amemgym-chat", "amemgym-embedding"
-#: the role under which embeddings are counted: no model's tokens, and without a price
-EMBEDDING = "embedding"
+#: the roles under which embeddings are counted: no model's tokens, without a price; a probe's are no cost of the agent
+EMBEDDING, PROBE_EMBEDDING = "embedding", "probe embedding"
+#: after these nothing else of the run can pass
+STOPPING = (FatalModelError, StorageError)
 
 
 class Refused(MemoryFailed):
@@ -95,10 +97,10 @@ class LentEndpoint:
         self._late = None
         try:
             yield
-        except AMemGymError:
-            raise
         except Exception as error:
-            if use.failure is not None:
+            named = isinstance(error, AMemGymError)
+            # a memory may say in its own words what failed, but not that the run goes on where it cannot
+            if use.failure not in (None, error) and (not named or isinstance(use.failure, STOPPING)):
                 raise use.failure from error
             raise
         else:
@@ -116,17 +118,25 @@ class LentEndpoint:
         for task in self._use.under_way if self._use else ():
             task.cancel()
 
+    def refused(self, why: Refused) -> None:
+        """A request came to this address and is not served: the use fails by it, or the next one."""
+        if self._use is None:
+            self._late = self._late or why
+        else:
+            self._use.failure = self._use.failure or why
+
     @contextmanager
     def serving(self) -> Iterator[None]:
         """One request is served in here, at the place of the use. Raises Refused where there is none; nothing more is
         asked, nor paid for, once a request of the same use has failed."""
         if (use := self._use) is None:
-            self._late = self._late or Refused(
+            late = Refused(
                 409,
                 "a call came when it was not in use, after write, read or another of its methods had returned;"
                 " wait for every call it makes",
             )
-            raise self._late
+            self.refused(late)
+            raise late
         if use.failure is not None:
             raise use.failure
         task = asyncio.current_task()
@@ -143,7 +153,7 @@ class LentEndpoint:
 
     async def complete(self, body: Mapping[str, Any]) -> Completion:
         """The model's reply to a chat completion's body. Raises as `Model.ask`."""
-        return await self._model.complete(Chat(body, self._stand_in(Chat(body))))
+        return await self._model.complete(Chat(body, self._stand_in))
 
     def embed(self, texts: Sequence[str]) -> tuple[Vectors, int]:
         """The texts' vectors, and how many tokens they have, by estimate.
@@ -153,7 +163,8 @@ class LentEndpoint:
         it need not stand several threads.
         """
         tokens = estimate_tokens(texts)
-        count = self._line.ledger.setdefault(EMBEDDING, RoleCount())
+        role = PROBE_EMBEDDING if here().examines == "probe" else EMBEDDING
+        count = self._line.ledger.setdefault(role, RoleCount())
         count.calls += 1
         count.input += tokens
         count.estimated += 1

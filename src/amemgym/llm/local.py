@@ -73,7 +73,7 @@ class LocalModel:
                 usage,
                 reply.finish,
             )
-        return Completion(reply.text, usage, reply.finish, calls=calls)
+        return Completion(reply.text, usage, reply.finish, reply.seconds, calls)
 
     async def aclose(self) -> None:
         await give_back(self._engine)
@@ -112,7 +112,8 @@ class LocalModel:
                 " let it answer with --choice generate",
                 usage,
             )
-        return Completion(json.dumps({"answer": best}), usage)
+        seconds = sum(reply.seconds for reply in replies)
+        return Completion(json.dumps({"answer": best}), usage, seconds=seconds)
 
 
 def longest_context(file: ModelFile, settings: ModelSettings) -> int:

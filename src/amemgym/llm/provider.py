@@ -40,8 +40,9 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The reply's text (reasoning is not part of it) and what it cost; `seconds` is how long the model took.
+    """The reply's text (reasoning is not part of it) and what it cost.
 
+    `seconds` is how long the model took: a provider whose calls wait for one another gives it, else the door measures.
     `calls` are the tools it wants called, which only a memory system's own request can offer.
     """
 

@@ -30,9 +30,15 @@ _threads: anyio.lowlevel.RunVar[anyio.CapacityLimiter] = anyio.lowlevel.RunVar("
 
 
 def new_memory(make: MemoryMaker, tools: Tools) -> Memory:
-    """An empty memory with its tools; where it needs an endpoint, with one of its own."""
-    memory = make()
+    """An empty memory with its tools; where it needs an endpoint, with one of its own. Raises MemoryFailed."""
     place = here()
+    try:
+        with at(place.name, place.examines):  # labels are the exam's
+            memory = make()
+    except AMemGymError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise MemoryFailed(f"its memory's code raised {redact(raised(error))} when it was made") from error
     name = f"{tools.name}-{place.name.replace('/', '-')}" if place.examines else tools.name
     lent = tools.lender.lend(type(memory).stand_in) if type(memory).needs_endpoint and tools.lender else None
     memory.tools = replace(tools, name=name, endpoint=lent)
@@ -49,13 +55,7 @@ async def write_to(memory: Memory, messages: Sequence[Message], now: datetime) -
 async def read_from(memory: Memory, query: str, now: datetime, k: int) -> tuple[Item, ...]:
     """`memory.read`: the first k, texts made items, in order of time (those without one first).
     Raises as `write_to`."""
-    found = await _call(memory, "read", whole(query), now, k)
-    if not isinstance(found, Sequence) or isinstance(found, str):
-        raise MemoryFailed(
-            f"its memory {_name(memory)} is wrong: read returned {type(found).__name__}; it should return a list of"
-            " Item or str"
-        )
-    items = _as_items(found[:k])
+    items = _as_items(memory, "read", await _call(memory, "read", whole(query), now, k))[:k]
     return tuple(sorted(items, key=lambda item: (item.time is not None, item.time or datetime.min)))
 
 
@@ -77,7 +77,7 @@ async def clear_all(memory: Memory) -> None:
 async def held_by(memory: Memory) -> list[Item] | None:
     """`memory.export`, texts made items. Raises as `write_to`."""
     held = await _call(memory, "export")
-    return None if held is None else _as_items(held)
+    return None if held is None else _as_items(memory, "export", held)
 
 
 async def close_memory(memory: Memory) -> None:
@@ -148,5 +148,21 @@ def _limiter() -> anyio.CapacityLimiter:
         return _threads.get()
 
 
-def _as_items(found: Sequence[Item | str]) -> list[Item]:
-    return [item if isinstance(item, Item) else Item(str(item)) for item in found]
+def _as_items(memory: Memory, what: str, found: object) -> list[Item]:
+    """What a memory gave back as items. Raises MemoryFailed where that is no list of Item or str."""
+    if not isinstance(found, Sequence) or isinstance(found, str):
+        raise _wrong(memory, f"{what} returned {type(found).__name__}; it should return a list of Item or str")
+    items = [Item(entry) if isinstance(entry, str) else entry for entry in found]
+    for item in items:
+        if not (isinstance(item, Item) and isinstance(item.text, str)):
+            given = f"an Item of {type(item.text).__name__}" if isinstance(item, Item) else type(item).__name__
+            raise _wrong(memory, f"{what} returned {given} in its list; it should hold Item(text, time) or str")
+        if item.time is not None and (not isinstance(item.time, datetime) or item.time.tzinfo is not None):
+            raise _wrong(
+                memory, f"{what} returned the time {item.time!r}; simulated times are datetimes without a zone"
+            )
+    return items
+
+
+def _wrong(memory: Memory, what: str) -> MemoryFailed:
+    return MemoryFailed(f"its memory {_name(memory)} is wrong: {redact(what)}")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib
 import importlib.util
 import inspect
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
@@ -82,11 +84,13 @@ def find_memory(name: str) -> type[Memory]:
 
 
 def memory_version(name: str, cls: type[Memory]) -> str | dict[str, str] | None:
-    """What tells one version of a registered memory from another, beside this package's own: the plug-in's version, or
-    those of the packages an adapter stands on."""
-    if name not in BUILT_IN and name not in ADAPTERS:
-        return plug_in_version("memories", name)
-    return package_versions(cls.packages) or None
+    """What tells one version of a memory from another, beside its source: the versions of the packages it stands on,
+    and a plug-in's own (alone where it stands on none)."""
+    packages = package_versions(cls.packages)
+    if name not in plug_ins("memories") or name in BUILT_IN or name in ADAPTERS:
+        return packages or None
+    own = plug_in_version("memories", name)
+    return {"plug-in": own, **packages} if packages else own
 
 
 def _about(cls: type[Memory]) -> str:
@@ -141,12 +145,35 @@ def _add_modules(module: ModuleType, used: dict[str, ModuleType]) -> None:
         return
     used[module.__name__] = module
     folder = Path(file).resolve().parent
-    for value in list(vars(module).values()):
-        name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+    for name in [*map(_origin, list(vars(module).values())), *_imports(module)]:
         other = sys.modules.get(name) if isinstance(name, str) else None
         place = getattr(other, "__file__", None)
         if other is not None and place and place.endswith(".py") and folder in Path(place).resolve().parents:
             _add_modules(other, used)
+
+
+def _origin(value: object) -> object:
+    """The name of the module that a value is, or comes from."""
+    return value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+
+
+def _imports(module: ModuleType) -> Iterator[str]:
+    """The modules that a module imports when it is loaded: a number or a text does not say where it comes from."""
+    try:
+        waiting: list[ast.AST] = [ast.parse(inspect.getsource(module))]
+    except (OSError, TypeError, SyntaxError):
+        return
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = (module.__package__ or "").rsplit(".", node.level - 1)[0] if node.level else ""
+            source = ".".join(part for part in (above, node.module) if part)
+            yield source
+            yield from (f"{source}.{alias.name}" for alias in node.names)
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            waiting.extend(ast.iter_child_nodes(node))
 
 
 def _content(member: object) -> object:

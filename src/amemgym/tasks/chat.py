@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
 
 from amemgym.messages import Message
@@ -42,11 +43,19 @@ class StandIn(Generic[T]):
 
 @dataclass(frozen=True)
 class Chat(Task[str]):
-    """One chat completion as a memory system asks for it. `body` has those of `ASKING` that it sent."""
+    """One chat completion as a memory system asks for it. `body` has those of `ASKING` that it sent.
+
+    `find_stand_in` is only called by a model that cannot read: with any other the reading of prompts decides nothing.
+    """
 
     name: ClassVar[str] = "chat"
     body: Mapping[str, Any]
-    stand_in: StandIn[Any] | None = field(default=None, compare=False, repr=False)
+    find_stand_in: Callable[[Chat], StandIn[Any] | None] = field(default=lambda chat: None, compare=False, repr=False)
+
+    @cached_property
+    def stand_in(self) -> StandIn[Any] | None:
+        """The task that is meant, where that is known."""
+        return self.find_stand_in(self)
 
     def messages(self, prompts: Prompts) -> list[Message]:
         """Each message's text; what is no text (an image) is left out."""

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, cast
 
 from amemgym.memory.adapters.amem_source import NOW, Row, memory_system
@@ -93,7 +94,7 @@ class AMemPackageMemory(Memory):
             assert self.tools.endpoint is not None
             self._client = EndpointClient(self.tools.endpoint)
             # without its cache the store is all there is, and a snapshot of it whole
-            self._system = memory_system().AgenticMemorySystem(
+            self._system = _forgiving(memory_system().AgenticMemorySystem)(
                 llm_model=self.tools.endpoint.model, api_key=self.tools.endpoint.api_key, enable_cache=False
             )
             self._system.retriever.collection.embed = self._client.embed
@@ -103,6 +104,33 @@ class AMemPackageMemory(Memory):
     def _item(self, key: str) -> Item:
         metadata = self._opened().retriever.collection.rows[key].metadata
         return Item(_shown(metadata), self._times[key])
+
+
+@lru_cache
+def _forgiving(base: Any) -> Any:
+    """A-MEM's memory system, which takes JSON of another form than it asked for as it takes what is no JSON: the note
+    stays as it was. By itself it would raise, or find nothing any more."""
+
+    class ForgivingSystem(base):  # type: ignore[misc]
+        def analyze_content(self, content: str) -> dict[str, Any]:
+            found = super().analyze_content(content)
+            found = found if isinstance(found, dict) else {}
+            context = found.get("context")
+            described = {name: found[name] if _are_texts(found.get(name)) else [] for name in ("keywords", "tags")}
+            return described | {"context": context if isinstance(context, str) else NO_CONTEXT}
+
+        def process_memory(self, note: Any) -> tuple[bool, Any]:
+            tags = note.tags
+            evolved, note = super().process_memory(note)
+            note.tags = note.tags if _are_texts(note.tags) else tags
+            note.links = [link for link in note.links if isinstance(link, str)]
+            return evolved, note
+
+    return ForgivingSystem
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
 @contextmanager

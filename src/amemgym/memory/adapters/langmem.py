@@ -1,18 +1,16 @@
 """LangMem (`langmem`), run in this process: its memory store manager over a LangGraph store of this memory alone.
 
 A write is one request in which the model makes and patches memories by tool calls; the manager shows it the nearest
-ones. LangMem knows no times, so those of the writes are kept here beside its store. What it would draw at
-random and show to the model (its names for memories and sessions) is counted instead, so that a run can be replayed.
+ones. LangMem knows no times, so those of the writes are kept here beside its store. What it would draw at random and
+show to the model (its names for memories and sessions) is counted instead, so that a run can be replayed.
 """
 
 from __future__ import annotations
 
-import ast
-import json
 import logging
 import re
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,16 +22,20 @@ from numpy.typing import NDArray
 
 from amemgym.llm import Endpoint
 from amemgym.memory.adapters.endpoint_client import LOOPBACK, EndpointClient
+from amemgym.memory.adapters.langmem_prompt import meant_by
 from amemgym.memory.protocol import Item, Memory
 from amemgym.memory.store import message_time
-from amemgym.messages import Message, Role
-from amemgym.tasks import Chat, ExtractFacts, Operation, ReconcileFacts, StandIn, ToolCall
+from amemgym.messages import Message
+from amemgym.tasks import Chat, StandIn
 
 NAMESPACE = ("memories",)
 #: langgraph would go on for 10,000 steps where a model cannot be reached; a write takes under 10
 MOST_STEPS = 25
 #: more than any store holds
 EVERYTHING = 10**9
+_SESSION = re.compile(r"<session_([0-9a-f-]{36})>\n")
+#: for what the packages say of a reply, which is the model's affair and would go to the terminal
+_UNHEARD = logging.NullHandler()
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,7 @@ class LangMemMemory(Memory):
     @staticmethod
     def stand_in(chat: Chat) -> StandIn[Any] | None:
         """Extraction where nothing is shown to the model yet, else reconciling with what is shown."""
-        return _stand_in(chat)
+        return meant_by(chat)
 
     def _entries(self) -> list[Any]:
         """Everything in the store, in the order it was first written. An entry's own times are today's: not used."""
@@ -151,8 +153,7 @@ class LangMemMemory(Memory):
             from langmem import create_memory_store_manager
 
         for name in ("extraction", "trustcall", "langmem", "langchain", "langgraph"):
-            # or its complaints about a reply, which are the model's affair, would go to the terminal
-            logging.getLogger(name).addHandler(logging.NullHandler())
+            logging.getLogger(name).addHandler(_UNHEARD)
         model = _chat_model(self.tools.endpoint, self._client.http)
         manager = create_memory_store_manager(model, namespace=NAMESPACE, store=store)
         inner = manager.memory_manager
@@ -251,58 +252,3 @@ def _text(value: dict[str, Any]) -> str:
 
 def _plain(value: dict[str, Any]) -> dict[str, Any]:
     return {"kind": value["kind"], "content": dict(value["content"])}
-
-
-_SESSION = re.compile(r"<session_([0-9a-f-]{36})>\n")
-_WHOLE_SESSION = re.compile(r"<session_([0-9a-f-]{36})>\n(.*)\n</session_\1>", re.DOTALL)
-_TURN = re.compile(r"^={20,} (Human|Ai) Message ={20,}$\n\n", re.MULTILINE)
-_SHOWN = re.compile(r"^<instance id=(\S+) schema_type=\"Memory\">\n(.*)\n</instance>$", re.MULTILINE)
-_ROLES: dict[str, Role] = {"Human": "user", "Ai": "assistant"}
-
-
-def _stand_in(chat: Chat) -> StandIn[Any] | None:
-    texts = [str(message.get("content")) for message in chat.body["messages"]]
-    names = {tool.get("function", {}).get("name") for tool in chat.body.get("tools") or ()}
-    session = _WHOLE_SESSION.search(texts[-1])
-    if not texts[0].startswith("You are a memory subroutine for an AI.") or session is None or "Memory" not in names:
-        return None
-    _, *turns = _TURN.split(session[2])
-    conversation = tuple(
-        Message(_ROLES[role], text.removesuffix("\n\n")) for role, text in zip(turns[::2], turns[1::2], strict=True)
-    )
-    shown = [(found[1], _read(found[2])) for found in _SHOWN.finditer(texts[0])]
-    if not shown:
-        return StandIn(ExtractFacts(conversation, datetime.min), lambda facts: _calls(map(_made, facts or ())))
-    stored = tuple((number, text) for number, (_, text) in enumerate(shown))
-    facts = tuple(message.content for message in conversation if message.role == "user")
-
-    def word(operations: list[Operation] | None) -> tuple[ToolCall, ...]:
-        return _calls(_changed(done, shown) for done in operations or () if done.kind in ("add", "update"))
-
-    return StandIn(ReconcileFacts(stored, facts, datetime.min), word)
-
-
-def _read(literal: str) -> str:
-    """The text of a memory as it is shown: the literal of a dictionary on one line."""
-    try:
-        return str(ast.literal_eval(literal)["content"])
-    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError, KeyError):
-        return literal
-
-
-def _made(text: str) -> tuple[str, dict[str, Any]]:
-    return "Memory", {"content": text}
-
-
-def _changed(done: Operation, shown: Sequence[tuple[str, str]]) -> tuple[str, dict[str, Any]]:
-    if done.id is None:
-        return _made(done.text)
-    patch = {"op": "replace", "path": "/content", "value": done.text}
-    return "PatchDoc", {"json_doc_id": shown[done.id][0], "planned_edits": "replace", "patches": [patch]}
-
-
-def _calls(calls: Iterable[tuple[str, dict[str, Any]]]) -> tuple[ToolCall, ...]:
-    return tuple(
-        ToolCall(f"call_{number}", name, json.dumps(arguments, ensure_ascii=False))
-        for number, (name, arguments) in enumerate(calls)
-    )

@@ -13,18 +13,18 @@ import os
 import re
 import threading
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
+from unittest.mock import patch
 
 from amemgym.clean import clean
 from amemgym.errors import UsageError
-from amemgym.memory.adapters.endpoint_client import new_http, openai_client
+from amemgym.memory.adapters.endpoint_client import EndpointClient
 from amemgym.memory.adapters.mem0_store import Row, Rows
 from amemgym.memory.protocol import Item, Memory
 from amemgym.memory.store import message_time
@@ -109,19 +109,19 @@ class Mem0(Memory):
     def close(self) -> None:
         if self._mem0 is not None:
             self._mem0.db.close()
+            self._client.close()
         self._mem0 = None
 
     def _opened(self) -> Any:
         """mem0, empty when it is first asked for."""
         if self._mem0 is None:
-            endpoint = self.tools.endpoint
-            if endpoint is None:
-                raise UsageError(f"{type(self).__name__} calls a model, but was lent no endpoint")
-            reached = {"api_key": endpoint.api_key, "openai_base_url": endpoint.base_url}
+            self._client = EndpointClient(endpoint := self.tools.endpoint)
+            assert endpoint is not None
             self._mem0 = package().made(
-                {"model": endpoint.model, **reached},
-                {"model": endpoint.embedding_model, "embedding_dims": endpoint.dimensions, **reached},
+                {"model": endpoint.model},
+                {"model": endpoint.embedding_model, "embedding_dims": endpoint.dimensions},
             )
+            self._mem0.llm.client = self._mem0.embedding_model.client = self._client
             self._mem0.llm.readable = self._readable
             # mem0 1 adds in a thread of its own, which knows nothing of this one's context
             self._mem0._add_to_vector_store = _at(lambda: self._time, self._mem0._add_to_vector_store)
@@ -137,31 +137,32 @@ class Mem0(Memory):
 class ChatModel:
     """The model behind the endpoint, as mem0 calls one. How it is sampled is the run's affair, not mem0's."""
 
+    client: EndpointClient
     readable: Callable[[str], str]
 
     def __init__(self, config: Any) -> None:
         self.config = config
-        self._client = _client(config)
 
     def generate_response(self, messages: Any, response_format: Any = None, **_: Any) -> str:
         asked = {"response_format": response_format} if response_format else {}
-        reply = self._client.chat.completions.create(model=self.config.model, messages=messages, **asked)
+        reply = self.client.chat.completions.create(model=self.config.model, messages=messages, **asked)
         return self.readable(reply.choices[0].message.content or "")
 
 
 class EmbeddingModel:
     """The embedder behind the endpoint, as mem0 calls one."""
 
+    client: EndpointClient
+
     def __init__(self, config: Any) -> None:
         self.config = config
-        self._client = _client(config)
 
     def embed(self, text: str, memory_action: str | None = None) -> list[float]:
         return self.embed_batch([text])[0]
 
     def embed_batch(self, texts: Sequence[str], memory_action: str | None = None) -> list[list[float]]:
         asked = [clean(text).replace("\n", " ") for text in texts]  # as mem0's own does
-        reply = self._client.embeddings.create(model=self.config.model, input=asked, encoding_format="float")
+        reply = self.client.openai.embeddings.create(model=self.config.model, input=asked, encoding_format="float")
         return [entry.embedding for entry in sorted(reply.data, key=lambda entry: entry.index)]
 
 
@@ -204,8 +205,12 @@ def conversation_in(text: str) -> tuple[Message, ...]:
 
 @lru_cache(maxsize=1)
 def _package() -> Package:
-    # both are read while it is imported; it writes a random identity of the user into the folder
-    with TemporaryDirectory(prefix="amemgym-mem0-") as folder, _environment(MEM0_TELEMETRY="False", MEM0_DIR=folder):
+    # both are read while it is imported; it writes a random identity of the user into the folder. The environment is
+    # replaced, not written to: where another thread's C code is looking up a variable meanwhile, that would crash
+    with (
+        TemporaryDirectory(prefix="amemgym-mem0-") as folder,
+        patch.object(os, "environ", {**os.environ, "MEM0_TELEMETRY": "False", "MEM0_DIR": folder}),
+    ):
         from mem0.configs import base, prompts
         from mem0.configs.llms.openai import OpenAIConfig
         from mem0.embeddings import configs as embeddings
@@ -266,27 +271,3 @@ def _at(time: Callable[[], datetime | None], method: Callable[..., Any]) -> Call
                 _now.reset(token)
 
     return method_at
-
-
-@contextmanager
-def _environment(**variables: str) -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-
-
-def _client(config: Any) -> Any:
-    return openai_client(config.openai_base_url, config.api_key, _http())
-
-
-@lru_cache(maxsize=1)
-def _http() -> Any:
-    """One for all instances, as making one takes a while."""
-    return new_http()

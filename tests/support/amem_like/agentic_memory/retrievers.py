@@ -12,7 +12,7 @@ class ChromaRetriever:
 
     def add_document(self, note, key):
         written = {name: json.dumps(v) if isinstance(v, list) else str(v) for name, v in note.items()}
-        document = f"{note['content']} context: {note['context']}"
+        document = f"{note['content']} context: {note['context']} tags: {', '.join(note['tags'])}"
         self.collection.add(documents=[document], metadatas=[written], ids=[key])
 
     def search(self, query, k):
