@@ -24,6 +24,7 @@ from tests.cli.helpers import environment, inside
 from tests.kit.cheats import Hangs
 from tests.kit.planted import CannotBePickled, CopiesByReference, FallsWhenEmpty, LeavesItsContentBehind, Sound
 
+EXAMPLE = Path(__file__).parents[2] / "examples" / "fact_store.py"
 DIARY = """
 from amemgym import Item, Memory
 
@@ -209,6 +210,11 @@ ENDPOINT_RULES: Sequence[str] = [
 
 def test_a_memory_with_an_endpoint_is_lent_one() -> None:
     report = amemgym.check_memory(AsksItself, ENDPOINT_RULES)
+    assert set(outcomes(report).values()) == {Outcome.PASSED}, str(report)
+
+
+def test_the_example_of_an_adapter_does_what_it_says() -> None:
+    report = amemgym.check_memory(f"{EXAMPLE}:FactStore", ["update-wins", "empty-memory"])
     assert set(outcomes(report).values()) == {Outcome.PASSED}, str(report)
 
 

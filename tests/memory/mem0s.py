@@ -13,28 +13,24 @@ import pickle
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime, timedelta
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from amemgym.llm import Completion, Door, Gateway, Provider, Request, Usage, embedder
+from amemgym.llm import Completion, Provider, Request, Usage, embedder
 from amemgym.llm.offline import OfflineModel
 from amemgym.memory import (
     Memory,
-    Tools,
-    close_memory,
     find_memory,
     held_by,
-    new_memory,
     read_from,
     restore_to,
     write_to,
 )
 from amemgym.messages import Message
 from amemgym.tasks import Chat
-from tests.support.models import line_for
+from tests.support import lending
 
 #: the adapter of the version that is installed; that of 1.x is tested by a process that finds 1.x
 NAME = "mem0" if version("mem0ai").startswith("2.") else "mem0-v1"
@@ -74,18 +70,9 @@ class Recording:
         return [json.dumps(r.task.body, ensure_ascii=False) for r in self.requests if isinstance(r.task, Chat)]
 
 
-@asynccontextmanager
-async def memories(provider: Provider, *names: str, kind: str = NAME) -> Any:
+def memories(provider: Provider, *names: str) -> Any:
     """Empty memories of these names, side by side behind one gateway; closed at the end."""
-    async with Gateway() as gateway, AsyncExitStack() as closing:
-        line, door = line_for(), Door(provider, asyncio.Semaphore(8), attempts=1)
-        lender = gateway.for_episode(line, door, embedder())
-        made: list[Memory] = []
-        for name in names:
-            tools = Tools(line.model(door, "memory"), embedder(), name=name, lender=lender)
-            made.append(new_memory(find_memory(kind), tools))
-            closing.push_async_callback(close_memory, made[-1])
-        yield made
+    return lending.memories(find_memory(NAME), provider, *names)
 
 
 def said(*texts: str, at: datetime = MARCH) -> list[Message]:

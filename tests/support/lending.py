@@ -1,4 +1,4 @@
-"""A gateway for tests: one lent address over a provider, and raw requests to it."""
+"""A gateway for tests: one lent address over a provider, and raw requests to it; or memories that have one each."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 
 from amemgym.llm import Completion, Door, Endpoint, FindStandIn, Gateway, Line, Provider, Usage, embedder
+from amemgym.memory import Memory, Tools, close_memory, new_memory
 from amemgym.tasks import ToolCall
 from tests.support.models import Scripted, line_for
 
@@ -67,6 +68,22 @@ async def lending(
     async with Gateway() as gateway:
         door = Door(provider, asyncio.Semaphore(8), attempts=1)
         yield gateway.for_episode(line or line_for(), door, embedder()).lend(stand_in)
+
+
+@asynccontextmanager
+async def memories(
+    cls: type[Memory], provider: Provider, *names: str, line: Line | None = None
+) -> AsyncIterator[list[Memory]]:
+    """Empty memories of these names, side by side behind one gateway; closed at the end."""
+    async with Gateway() as gateway, AsyncExitStack() as closing:
+        line, door = line or line_for(), Door(provider, asyncio.Semaphore(8), first_wait=0.001)
+        lender = gateway.for_episode(line, door, embedder())
+        made: list[Memory] = []
+        for name in names:
+            tools = Tools(line.model(door, "memory"), embedder(), name=name, lender=lender)
+            made.append(new_memory(cls, tools))
+            closing.push_async_callback(close_memory, made[-1])
+        yield made
 
 
 async def send(

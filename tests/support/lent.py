@@ -14,11 +14,13 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from amemgym.llm import Completion, Door, Gateway, Journal, Line, Request, Usage, embedder
+from amemgym.llm import Completion, Journal, Request, Usage, embedder
 from amemgym.llm.offline.model import OfflineModel
-from amemgym.memory import Item, Memory, Tools, close_memory, new_memory, write_to
+from amemgym.memory import Item, Memory, write_to
 from amemgym.messages import Message, opening
-from amemgym.tasks import Chat, ToolCall, prompts_for
+from amemgym.tasks import Chat, ToolCall
+from tests.support.lending import memories
+from tests.support.models import line_for
 
 
 class Heard:
@@ -74,18 +76,10 @@ def with_memories(
     heard = model or Heard()
 
     async def inside() -> None:
-        async with Gateway() as gateway:
-            line = Line(Journal(journal), prompts_for("en"))
-            door = Door(heard, asyncio.Semaphore(4), first_wait=0.001)
-            lender = gateway.for_episode(line, door, embedder())
-            tools = Tools(line.model(door, "memory"), embedder(), lender=lender)
-            memories = [new_memory(cls, tools) for _ in range(count)]
-            try:
-                await work(*memories)
-            finally:
-                for memory in memories:
-                    await close_memory(memory)
-                line.journal.close()
+        line = line_for(Journal(journal))
+        async with memories(cls, heard, *map(str, range(count)), line=line) as made:
+            await work(*made)
+        line.journal.close()
 
     asyncio.run(inside())
     return heard

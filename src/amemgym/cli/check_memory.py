@@ -9,8 +9,6 @@ from typing import Annotated
 import typer
 
 from amemgym.cli.console import Output
-from amemgym.kit import check_memory
-from amemgym.report.kit import print_kit
 
 
 def check_memory_command(
@@ -22,6 +20,9 @@ def check_memory_command(
 
     Ends with 0 if no rule fails, with 1 if one does. It uses the offline model: no key, no network.
     """
+    from amemgym.kit import check_memory  # no other command needs any of it
+    from amemgym.report.kit import print_kit
+
     report = check_memory(memory, rule or None, seconds=seconds)
     print_kit(Output(), report)
     code = 0 if report.passed else 1
