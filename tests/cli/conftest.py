@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import shutil
+import signal
 import ssl
 import sys
 from collections.abc import Iterator
@@ -24,6 +25,9 @@ from tests.cli.warm import warm
 from tests.generate.helpers import jsonl
 from tests.support.generator import served
 from tests.support.mock_openai import MockOpenAI, Request
+
+# a shell that starts the tests in the background has them ignore Ctrl-C, and whatever they start would ignore it too
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: agents with and without a memory that a model writes, and two that cost nothing
 AGENTS = "native,awe,uniform,oracle"
