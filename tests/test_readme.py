@@ -8,6 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from amemgym.cli.main import main
+
 README = Path(__file__).resolve().parents[1] / "README.md"
 AMEMGYM = Path(sys.executable).parent / "amemgym"
 
@@ -30,15 +34,18 @@ def test_your_own_memory(tmp_path: Path) -> None:
     assert re.fullmatch(r"0\.\d+ \[-?\d.*\]\n", done.stdout)
 
 
-def test_commands_named_are_commands() -> None:
+def test_commands_named_are_commands(capsys: pytest.CaptureFixture[str]) -> None:
     text = README.read_text(encoding="utf-8")
     commands = set(re.findall(r"^\| `amemgym ([\w-]+)", text, re.M))
-    done = subprocess.run([str(AMEMGYM), "--help"], capture_output=True, text=True)
     made = {"generate", "card", "audit", "check-memory"}
     assert commands == {"run", "resume", "score", "report", "compare", "import", "validate", "list"} | made
-    assert all(re.search(rf"^\s+{command}\s", done.stdout, re.M) for command in commands)
+
+    def helped(*words: str) -> str:
+        with pytest.raises(SystemExit) as ended:
+            main([*words, "--help"])
+        assert ended.value.code == 0
+        return capsys.readouterr().out
+
+    assert all(re.search(rf"^\s+{command}\s", helped(), re.M) for command in commands)
     flags = set(re.findall(r"--[a-z][a-z-]+", text)) - {"--help"}
-    helped = [
-        subprocess.run([str(AMEMGYM), command, "--help"], capture_output=True, text=True).stdout for command in commands
-    ]
-    assert flags <= set(re.findall(r"--[a-z][a-z-]+", "".join(helped)))
+    assert flags <= set(re.findall(r"--[a-z][a-z-]+", "".join(map(helped, commands))))
