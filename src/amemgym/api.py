@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from amemgym.agents import AgentSpec, agent_of_class
+from amemgym.agents import AgentSpec, agent_of_class, told
 from amemgym.env import find_rules
 from amemgym.errors import AMemGymError, RunDirectoryError, RunFailed, UnknownName, UsageError, raised
 from amemgym.evaluate import (
@@ -141,7 +141,7 @@ def run_spec(
     check_addresses(spec, [model, user_model, *own_models])
     for settings in (model, *own_models):
         check_choice(settings)
-    dataset = _dataset(spec).limited(spec.users, spec.periods)
+    dataset = _dataset(spec).only(spec.only).limited(spec.users, spec.periods)
     recorded = read_recorded(Path(spec.off_policy), spec.off_policy_agent, dataset) if spec.off_policy else None
     manifest = make_manifest(spec, dataset, agents, model, user_model, rules, recorded)
     directory = RunDirectory(out or spec.out or default_directory(manifest))
@@ -264,7 +264,7 @@ def _agents(spec: RunSpec, watcher: RunWatcher, classes: dict[str, type[Memory]]
     named = spec.model_copy(update={"agents": tuple(name for name in spec.agents if name not in classes)})
     found = {name: agent for name, agent in zip(named.agents, named.agent_specs(watcher.said), strict=True)}
     found |= {name: agent_of_class(cls, spec.context_tokens) for name, cls in classes.items()}
-    agents = [found[name] for name in spec.agents]
+    agents = told([found[name] for name in spec.agents], spec.policy, spec.room)
     names = [agent.name for agent in agents]
     if any(redact(name) != name for name in names):
         # names are keys of what is written, and part of file names

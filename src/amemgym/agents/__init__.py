@@ -2,13 +2,15 @@
 
 from amemgym.agents.box import BoxAgent
 from amemgym.agents.conversational import NO_REPLY, ConversationalAgent, Habits
+from amemgym.agents.policy import LONGEST_POLICY, fault_of, read_policy, told
 from amemgym.agents.protocol import Agent, Examinee, ExamQuestion, ExamReply, ProbeQuestion, ProbeReply
 from amemgym.agents.reference import Cell, Reference, is_reference, reference_agent, reference_names
-from amemgym.agents.spec import ASSISTANTS, AgentSpec, agent_names, agent_of_class, is_agent_file, parse_agent
+from amemgym.agents.spec import ASSISTANTS, AgentSpec, Purpose, agent_names, agent_of_class, is_agent_file, parse_agent
 from amemgym.agents.v1config import read_agent_file
 
 __all__ = [
     "ASSISTANTS",
+    "LONGEST_POLICY",
     "NO_REPLY",
     "Agent",
     "AgentSpec",
@@ -21,13 +23,17 @@ __all__ = [
     "Habits",
     "ProbeQuestion",
     "ProbeReply",
+    "Purpose",
     "Reference",
     "agent_names",
     "agent_of_class",
+    "fault_of",
     "is_agent_file",
     "is_reference",
     "parse_agent",
     "read_agent_file",
+    "read_policy",
     "reference_agent",
     "reference_names",
+    "told",
 ]

@@ -28,6 +28,9 @@ class BoxAgent:
         self._episode = episode
         self._turns = list(turns)
 
+    def adopt(self, policy: str) -> None:
+        return None
+
     async def reply(self, message: Message) -> Message:
         answer = await self._model.ask(Act(self._episode, tuple(self._turns), message))
         # its own words are what it remembers, and what it is told again where it has lost them

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
 
@@ -71,6 +71,11 @@ class ConversationalAgent:
     def waits_for_exams(self) -> bool:
         return type(self._memory).snapshot_is_view
 
+    def adopt(self, policy: str) -> None:
+        self._tools = replace(self._tools, policy=policy)
+        # the memory's own have its endpoint beside
+        self._memory.tools = replace(self._memory.tools, policy=policy)
+
     async def reply(self, message: Message) -> Message:
         now = message.time or datetime.min
         # what does not fit any more is written before it is asked for
@@ -95,11 +100,11 @@ class ConversationalAgent:
         await self._write_what_is_due(now)
 
     async def freeze(self) -> Callable[[], Awaitable[Examinee]]:
-        window = tuple(self._window)
+        window, tools = tuple(self._window), self._tools
         snapshot = await snapshot_of(self._memory)
 
         async def examinee() -> Examinee:
-            copy = ConversationalAgent(self._habits, self._make_memory, self._tools, self._model)
+            copy = ConversationalAgent(self._habits, self._make_memory, tools, self._model)
             try:
                 await restore_to(copy._memory, snapshot)
             except BaseException:

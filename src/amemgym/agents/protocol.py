@@ -88,6 +88,11 @@ class Agent(Protocol):
         """Whether what `freeze` gives only holds until the next turn, so that exams cannot go on beside it."""
         ...
 
+    def adopt(self, policy: str) -> None:
+        """From here on remember (or search) as this text says; what was frozen before keeps to what it was told then.
+        An assistant without a prompt of ours for it goes on as it is."""
+        ...
+
     async def reply(self, message: Message) -> Message:
         """The assistant's reply to a user message, having remembered what it remembers. Raises ModelError."""
         ...

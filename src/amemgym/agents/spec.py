@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
+from amemgym import files
 from amemgym.agents.conversational import Habits
 from amemgym.agents.reference import is_reference, reference_names
 from amemgym.errors import UnknownName, UsageError
@@ -49,12 +50,21 @@ ALIASES = {"awi-hack": "awi-schema"}
 _NUMBERED = re.compile(r"(?P<name>.+?)-(?P<freq>\d{1,4})-(?P<n_s>\d{1,4})(?:-(?P<topk>\d{1,4}))?")
 
 
+#: what an agent can be told in words of its own, by its memory: what to keep in a record or as facts, or how to search
+Purpose = Literal["record", "facts", "query"]
+PURPOSES: dict[str, Purpose] = {"in-context": "record", "extract": "facts", "vector": "query"}
+#: memories whose room can be limited
+ROOMS = ("in-context", "extract")
+
+
 @dataclass(frozen=True)
 class AgentSpec:
     """One agent of a run.
 
     `memory` names a registered memory or where its class was imported from; it is "" for reference agents and boxes.
     `memory_class` is set where it is no registered one. `model` is set where the agent has a model of its own.
+    `policies` are what it is told to remember (or to search by), period by period, the last one for good. `room` is the
+    most its memory may keep: lines of a record, or facts.
     """
 
     name: str
@@ -63,6 +73,13 @@ class AgentSpec:
     told_variables: bool = False
     model: ModelSettings | None = None
     memory_class: type[Memory] | None = None
+    policies: tuple[str, ...] = ()
+    room: int | None = None
+
+    @property
+    def purpose(self) -> Purpose | None:
+        """What it can be told in words of its own; None where its memory has none."""
+        return None if self.told_variables or self.memory_class is not None else PURPOSES.get(self.memory)
 
     @property
     def is_reference(self) -> bool:
@@ -105,6 +122,10 @@ class AgentSpec:
             described["memory_environment"] = told
         if self.model is not None:
             described["model"] = describe_model(self.model)
+        if self.policies:
+            described["policies"] = files.sha256(files.canonical_json(self.policies).encode("utf-8", "surrogatepass"))
+        if self.room is not None:
+            described["room"] = self.room
         return described
 
 

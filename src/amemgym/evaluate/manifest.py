@@ -30,8 +30,11 @@ TEMPLATES = (
     "extract_facts",
     "follow_up",
     "follow_up_profile_only",
+    "policy_facts",
+    "policy_record",
     "probe",
     "reconcile_facts",
+    "record_room",
     "update_record",
     "update_record_named",
     "upper_bound",
@@ -55,6 +58,7 @@ def make_manifest(
             "sha256": dataset.sha256,
             "users": len(dataset),
             "periods": max(len(scenario.periods) for scenario in dataset),
+            **({} if spec.only is None else {"only": [scenario.id for scenario in dataset]}),
         },
         "agents": [agent.described() for agent in agents],
         "model": describe_model(model),
@@ -78,6 +82,8 @@ def make_manifest(
         # a resume must not find another first one
         settings["off_policy_agent"] = recorded.taken_from if recorded else spec.off_policy_agent
     settings["model"] = located(spec.model)
+    if spec.policy is not None:
+        settings["policy"] = str(files.at_home(spec.policy).absolute())
     if spec.user_model is not None:
         settings["user_model"] = located(spec.user_model)
     # and from another shell

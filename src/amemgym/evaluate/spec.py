@@ -37,6 +37,7 @@ class RunSpec(BaseModel):
     user_base_url: str | None = Field(None, description="the simulated user's endpoint, if another")
     users: int | None = Field(None, ge=1, description="only the first users")
     periods: int | None = Field(None, ge=1, description="only the first periods")
+    only: tuple[str, ...] | None = Field(None, description="only the users with these ids, separated by commas")
     trials: int = Field(1, ge=1, description="independent repetitions of every episode")
     seed: int = Field(0, description="seed of option order and reference agents")
     protocol: str = Field("amemgym", description="amemgym, or v1 for what changes published numbers")
@@ -51,6 +52,10 @@ class RunSpec(BaseModel):
         "generate", description="how exams are answered: generate, or rotate (scores over rotated options; local: only)"
     )
     embedder: str = Field("wordllama", description="what memories embed with")
+    policy: str | None = Field(
+        None, description="text file with what awi and awe should remember, or how rag should search"
+    )
+    room: int | None = Field(None, ge=1, description="most lines of awi's record, most facts of awe's store")
     language: str = Field("en", description="language of the prompts")
     probe: bool = Field(True, description="ask for the required states too, to tell why answers are wrong")
     off_policy: str | None = Field(
@@ -66,7 +71,7 @@ class RunSpec(BaseModel):
     attempts: int = Field(6, ge=1, description="tries of a call where trying again can help")
     out: str | None = Field(None, description="run directory (default: runs/<data>-<model>-<fingerprint>)")
 
-    @field_validator("data", "off_policy", "out", mode="before")
+    @field_validator("data", "off_policy", "out", "policy", mode="before")
     @classmethod
     def _as_text(cls, value: Any) -> Any:
         return os.fspath(value) if isinstance(value, os.PathLike) else value
@@ -78,12 +83,19 @@ class RunSpec(BaseModel):
             raise ValueError("names no directory; give that of the run whose conversations are wanted")
         return value
 
-    @field_validator("agents", mode="before")
+    @field_validator("agents", "only", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:
         if isinstance(value, str):
             return tuple(name.strip() for name in value.split(",") if name.strip())
         return value
+
+    @field_validator("only")
+    @classmethod
+    def _some(cls, ids: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if ids is not None and not ids:
+            raise ValueError("names no user; give ids separated by commas")
+        return ids
 
     @field_validator("agents")
     @classmethod

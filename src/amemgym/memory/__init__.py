@@ -11,7 +11,7 @@ from amemgym.memory.calls import (
     write_to,
 )
 from amemgym.memory.index import ExactIndex, VectorIndex
-from amemgym.memory.protocol import Item, Memory, MemoryMaker, Tools
+from amemgym.memory.protocol import QUERY, Item, Memory, MemoryMaker, Tools
 from amemgym.memory.registry import (
     KnownMemory,
     checked_memory,
@@ -25,6 +25,7 @@ from amemgym.memory.registry import (
 )
 
 __all__ = [
+    "QUERY",
     "ExactIndex",
     "Item",
     "KnownMemory",

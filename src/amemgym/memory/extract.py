@@ -17,10 +17,11 @@ NEIGHBOURS = 5
 class ExtractMemory(StoreMemory):
     """AWE: a model extracts facts and reconciles them with the stored ones; found by nearness to the query.
 
-    A reply that cannot be read changes nothing (and is counted by the door)."""
+    A reply that cannot be read changes nothing (and is counted by the door). Where it has room for so many facts only,
+    the oldest go."""
 
     async def write(self, messages: Sequence[Message], now: datetime) -> None:
-        extracted = await self.tools.model.ask(ExtractFacts(tuple(messages), now))
+        extracted = await self.tools.model.ask(ExtractFacts(tuple(messages), now, self.tools.policy))
         facts = tuple(extracted.value or ())
         if not facts:
             return
@@ -40,3 +41,8 @@ class ExtractMemory(StoreMemory):
                 elif operation.kind == "delete":
                     self._store.remove(keys[operation.id])
                     deleted.add(operation.id)
+        while self.tools.room is not None and len(self._store.items) > self.tools.room:
+            self._store.remove(min(self._store.items, key=self._age))
+
+    def _age(self, key: int) -> tuple[datetime, int]:
+        return self._store.items[key].time or datetime.min, key

@@ -20,6 +20,9 @@ from amemgym.memory.packages import check_packages
 from amemgym.messages import Message
 from amemgym.tasks import Chat, StandIn
 
+#: stands for the query in a form of it, which is what a memory that is searched may be told (`Tools.policy`)
+QUERY = "$query"
+
 
 @dataclass(frozen=True, slots=True)
 class Item:
@@ -41,6 +44,9 @@ class Tools:
     OpenAI-compatible address of this memory alone, where it needs one, behind which are the same model and embedder.
     `name` is this memory's alone (of its run and folder, agent, user and trial, and of the exam it was copied for), for
     what a server keeps under it. It belongs in no prompt, as a run that was moved has others.
+
+    `policy` is what the agent was told to remember, or to search by, in place of the memory's own words ("" where it
+    was told nothing); it may be another one after a period. `room` is the most it may keep, where that is limited.
     """
 
     model: Model
@@ -48,6 +54,8 @@ class Tools:
     variables: tuple[str, ...] = ()
     name: str = "episode"
     endpoint: Endpoint | None = None
+    policy: str = ""
+    room: int | None = None
     lender: Lender | None = field(default=None, repr=False)
 
 

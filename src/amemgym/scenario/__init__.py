@@ -3,6 +3,7 @@
 from amemgym.scenario.dataset import Dataset, dataset_json, load_dataset, parse_dataset, read_dataset, save_dataset
 from amemgym.scenario.model import AnswerOption, Period, Question, Scenario, Session, Update, UserProfile, parse_time
 from amemgym.scenario.sources import data_names, find_data, is_data_name
+from amemgym.scenario.split import Split, split_users
 from amemgym.scenario.validate import Fault, find_faults
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "Question",
     "Scenario",
     "Session",
+    "Split",
     "Update",
     "UserProfile",
     "data_names",
@@ -25,4 +27,5 @@ __all__ = [
     "parse_time",
     "read_dataset",
     "save_dataset",
+    "split_users",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from pydantic import ValidationError
 
 from amemgym import files
-from amemgym.errors import DataError, UsageError
+from amemgym.errors import DataError, UnknownName, UsageError
 from amemgym.scenario.model import Scenario
 from amemgym.scenario.sources import find_data
 from amemgym.scenario.validate import Fault, find_faults, structural_faults
@@ -33,6 +33,16 @@ class Dataset:
 
     def __iter__(self) -> Iterator[Scenario]:
         return iter(self.scenarios)
+
+    def only(self, ids: Sequence[str] | None) -> Dataset:
+        """The users with these ids, in their order here; all where `ids` is None. Raises UnknownName."""
+        if ids is None:
+            return self
+        known = [scenario.id for scenario in self.scenarios]
+        for name in ids:
+            if name not in known:
+                raise UnknownName("user", name, known[:20], f"({self.name} has {len(known)} users)")
+        return replace(self, scenarios=tuple(scenario for scenario in self.scenarios if scenario.id in set(ids)))
 
     def limited(self, users: int | None = None, periods: int | None = None) -> Dataset:
         """The first users with their first periods. Raises UsageError if there are no such users or periods."""

@@ -27,16 +27,20 @@ class Operation:
 
 @dataclass(frozen=True)
 class ExtractFacts(Task[list[str]]):
-    """Which lasting facts about the user these messages hold, each a sentence that stands alone."""
+    """Which lasting facts about the user these messages hold, each a sentence that stands alone.
+
+    `policy` is the part of the prompt that says what is worth remembering; "" is the template's own."""
 
     name: ClassVar[str] = "extract_facts"
     wants_json: ClassVar[bool] = True
     conversation: tuple[Message, ...]
     now: datetime
+    policy: str = ""
 
     def messages(self, prompts: Prompts) -> list[Message]:
         fields = {"conversation": transcript(self.conversation), "now": self.now.strftime(TIME_FORMAT)}
-        return [Message("user", prompts.fill("extract_facts", **fields))]
+        policy = self.policy or prompts.fill("policy_facts")
+        return [Message("user", prompts.fill("extract_facts", policy=policy, **fields))]
 
     def parse(self, reply: str | None) -> Parsed[list[str]]:
         parsed = parse_object(reply)
@@ -96,24 +100,31 @@ class ReconcileFacts(Task[list[Operation]]):
 
 @dataclass(frozen=True)
 class UpdateRecord(Task[str]):
-    """Rewrite the one labelled record about the user. `variables` names what to keep track of (an ablation of AWI)."""
+    """Rewrite the one labelled record about the user. `variables` names what to keep track of (an ablation of AWI).
+
+    `policy` is the part of the prompt that says what to remember ("" is the template's own), `room` the most lines the
+    record may have."""
 
     name: ClassVar[str] = "update_record"
     record: str
     conversation: tuple[Message, ...]
     now: datetime
     variables: tuple[str, ...] = ()
+    policy: str = ""
+    room: int | None = None
 
     def messages(self, prompts: Prompts) -> list[Message]:
         fields = {
             "record": self.record or "(empty)",
             "conversation": transcript(self.conversation),
             "now": self.now.strftime(TIME_FORMAT),
+            "room": "" if self.room is None else prompts.fill("record_room", lines=self.room),
         }
         if self.variables:
             names = "\n".join(f"- {name}" for name in self.variables)
             return [Message("user", prompts.fill("update_record_named", variables=names, **fields))]
-        return [Message("user", prompts.fill("update_record", **fields))]
+        policy = self.policy or prompts.fill("policy_record")
+        return [Message("user", prompts.fill("update_record", policy=policy, **fields))]
 
     def parse(self, reply: str | None) -> Parsed[str]:
         return parse_text(reply)
