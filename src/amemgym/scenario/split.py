@@ -30,7 +30,7 @@ def split_users(dataset: Dataset, training: float | int = 0.5, seed: int = 0) ->
     count = max(1, min(count, len(ids) - 1)) if isinstance(training, float) and 0 < training < 1 else count
     if not 1 <= count < len(ids):
         raise UsageError(
-            f"{training} training users of the {len(ids)} in '{dataset.name}' leave none to learn from or to measure on;"
+            f"{training} training users of the {len(ids)} in '{dataset.name}' leave none to learn from or measure on;"
             f" give a share between 0 and 1, or a number from 1 to {len(ids) - 1}"
         )
     chosen = set(permutation(len(ids), seed, "training users")[:count])
