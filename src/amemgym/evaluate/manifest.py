@@ -28,6 +28,7 @@ TEMPLATES = (
     "evolve_notes",
     "exam",
     "extract_facts",
+    "facts_room",
     "follow_up",
     "follow_up_profile_only",
     "policy_facts",

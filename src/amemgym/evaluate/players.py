@@ -33,7 +33,15 @@ class Players:
             lender = self._gateway.for_episode(line, door, embedder(self._spec.embedder))
         # names of variables alone, and only for the ablation that is defined by being told them
         variables = tuple(scenario.state_schema) if agent.told_variables else ()
-        tools = Tools(line.model(door, "memory"), embedder(self._spec.embedder), variables, name, lender=lender)
+        tools = Tools(
+            line.model(door, "memory"),
+            embedder(self._spec.embedder),
+            variables,
+            name,
+            policy=agent.policies[0] if agent.policies else "",
+            room=agent.room,
+            lender=lender,
+        )
         return ConversationalAgent(agent.habits, agent.memory_type(), tools, line.model(door, "assistant"))
 
     async def aclose(self) -> None:

@@ -25,12 +25,16 @@ class ExtractMemory(StoreMemory):
         facts = tuple(extracted.value or ())
         if not facts:
             return
-        near = {key for fact in facts for key in self._store.nearest(fact, NEIGHBOURS, self.tools.embedder)}
+        policy, room = self.tools.policy, self.tools.room
+        if room is not None and len(self._store.items) + len(facts) > room:
+            keys = sorted(self._store.items, key=self._age)  # something has to go, so all are looked at
+        else:
+            near = {key for fact in facts for key in self._store.nearest(fact, NEIGHBOURS, self.tools.embedder)}
+            keys, room = sorted(near), None
         # the model sees small numbers, not the store's keys
-        keys = sorted(near)
         stored = tuple((number, self._store.items[key].text) for number, key in enumerate(keys))
         time = message_time([message.time for message in messages], now)
-        answer = await self.tools.model.ask(ReconcileFacts(stored, facts, now))
+        answer = await self.tools.model.ask(ReconcileFacts(stored, facts, now, policy if room is not None else "", room))
         deleted: set[int] = set()
         for operation in answer.value or ():
             if operation.kind == "add":

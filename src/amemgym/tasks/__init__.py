@@ -5,6 +5,15 @@ from amemgym.tasks.box import Act, Ask, Listen, Turn
 from amemgym.tasks.chat import Chat, StandIn, ToolCall
 from amemgym.tasks.choice import Choice, parse_choice
 from amemgym.tasks.conversation import FollowUp, Reply
+from amemgym.tasks.evolving import (
+    AnsweredQuestion,
+    AskedQuestion,
+    CompleteFeedback,
+    Feedback,
+    FeedbackKind,
+    QuestionFeedback,
+    RevisePolicy,
+)
 from amemgym.tasks.exam import ChooseKnowing, ChooseOption, Labels, ProbeStates
 from amemgym.tasks.judging import RecoverVariant, RevealedStates
 from amemgym.tasks.making import (
@@ -37,13 +46,16 @@ from amemgym.tasks.wording import (
 
 __all__ = [
     "Act",
+    "AnsweredQuestion",
     "Ask",
+    "AskedQuestion",
     "Chat",
     "Choice",
     "ChooseKnowing",
     "ChooseOption",
     "ChooseState",
     "ChooseUpdates",
+    "CompleteFeedback",
     "Context",
     "DescribeNote",
     "Description",
@@ -52,6 +64,8 @@ __all__ = [
     "EvolveNotes",
     "ExplainUpdates",
     "ExtractFacts",
+    "Feedback",
+    "FeedbackKind",
     "FollowUp",
     "How",
     "Labels",
@@ -69,10 +83,12 @@ __all__ = [
     "Parsed",
     "ProbeStates",
     "Prompts",
+    "QuestionFeedback",
     "ReconcileFacts",
     "RecoverVariant",
     "Reply",
     "RevealedStates",
+    "RevisePolicy",
     "StageTask",
     "StandIn",
     "Status",

@@ -58,13 +58,17 @@ class ExtractFacts(Task[list[str]]):
 
 @dataclass(frozen=True)
 class ReconcileFacts(Task[list[Operation]]):
-    """How new facts change the stored ones: add, update, delete or keep. Stored facts are (id, text), ids from 0."""
+    """How new facts change the stored ones: add, update, delete or keep. Stored facts are (id, text), ids from 0.
+
+    `room` is the most facts the store may have, where that is limited; then `policy` says what is worth it."""
 
     name: ClassVar[str] = "reconcile_facts"
     wants_json: ClassVar[bool] = True
     stored: tuple[tuple[int, str], ...]
     facts: tuple[str, ...]
     now: datetime
+    policy: str = ""
+    room: int | None = None
 
     def messages(self, prompts: Prompts) -> list[Message]:
         text = prompts.fill(
@@ -72,8 +76,12 @@ class ReconcileFacts(Task[list[Operation]]):
             stored="\n".join(f"{number}: {fact}" for number, fact in self.stored) or "(nothing yet)",
             facts="\n".join(f"- {fact}" for fact in self.facts),
             now=self.now.strftime(TIME_FORMAT),
+            room="" if self.room is None else self._room(self.room, prompts),
         )
         return [Message("user", text)]
+
+    def _room(self, room: int, prompts: Prompts) -> str:
+        return prompts.fill("facts_room", facts=room, policy=self.policy or prompts.fill("policy_facts"))
 
     def parse(self, reply: str | None) -> Parsed[list[Operation]]:
         """Operations on facts that do not exist, or of no known kind, are left out (status repaired)."""

@@ -22,6 +22,7 @@ from amemgym.llm.embed import Embedder
 from amemgym.llm.offline import notes
 from amemgym.llm.offline.chat import reply_plainly
 from amemgym.llm.offline.judge import Judge
+from amemgym.llm.offline.policy import Keeper, revised
 from amemgym.llm.offline.reader import Reader
 from amemgym.llm.provider import Completion, Request, estimate_usage
 from amemgym.messages import Message
@@ -41,6 +42,7 @@ from amemgym.tasks import (
     RecoverVariant,
     Reply,
     RevealedStates,
+    RevisePolicy,
     Task,
     ToolCall,
     UpdateRecord,
@@ -90,6 +92,7 @@ class OfflineModel:
         self._threads = ThreadpoolController()
         self._reader = Reader(embedder.embed)
         self._judge = Judge(embedder.embed)
+        self._keeper = Keeper(embedder.embed)
 
     @property
     def identity(self) -> str:
@@ -162,6 +165,8 @@ class OfflineModel:
                 operations.append({"event": "keep", "id": number})
             else:
                 operations.append({"event": "update", "id": number, "text": fact})
+        if task.room is not None:
+            operations = self._keeper.within_room(operations, task)
         return json.dumps({"operations": operations}, ensure_ascii=False)
 
     @_solve.register
@@ -173,7 +178,12 @@ class OfflineModel:
             if len(lines) and float(nearness.max()) >= SAME_TOPIC:
                 del lines[int(np.argmax(nearness))]
             lines.append(fact)
-        return _THINKING.sub("‹", "\n".join(lines[-RECORD_LINES:])) or "(nothing known yet)"
+        kept = self._keeper.kept(lines, min(task.room or RECORD_LINES, RECORD_LINES), task.policy)
+        return _THINKING.sub("‹", "\n".join(lines[place] for place in kept)) or "(nothing known yet)"
+
+    @_solve.register
+    def _(self, task: RevisePolicy, labels: Labels | None) -> str:
+        return json.dumps({"policy": revised(task)}, ensure_ascii=False)
 
     @_solve.register
     def _(self, task: DescribeNote, labels: Labels | None) -> str:
