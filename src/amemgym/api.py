@@ -16,6 +16,7 @@ from amemgym.agents import AgentSpec, agent_of_class, told
 from amemgym.env import find_rules
 from amemgym.errors import AMemGymError, RunDirectoryError, RunFailed, UnknownName, UsageError, raised
 from amemgym.evaluate import (
+    Coachings,
     FailedEpisodes,
     Import,
     Run,
@@ -127,8 +128,15 @@ def run_spec(
     classes: dict[str, type[Memory]] | None = None,
     user_key: SecretStr | None = None,
     resuming: bool = False,
+    agents: Sequence[AgentSpec] | None = None,
+    coachings: Coachings | None = None,
+    part_of: Path | None = None,
 ) -> RunReport:
-    """The same from a RunSpec. `classes` are memory classes by agent name; `user_key` is the simulated user's key."""
+    """The same from a RunSpec. `classes` are memory classes by agent name; `user_key` is the simulated user's key.
+
+    `agents` are made already, in place of the named ones; `coachings` tell them what to remember, by agent. `part_of`
+    is the directory of an undertaking that this run is a part of, which is what is continued if it fails.
+    """
     watcher = watcher or RunWatcher()
     know_keys()
     model, user_model = spec.model_settings(), spec.user_settings(user_key)
@@ -136,7 +144,7 @@ def run_spec(
         check_model_name(settings.model)
     embedder_identity(spec.embedder)
     rules = find_rules(spec.protocol, spec.rounds_initial, spec.rounds_later)
-    agents = _agents(spec, watcher, classes or {})
+    agents = _checked(_agents(spec, watcher, classes or {}) if agents is None else list(agents))
     own_models = [agent.model for agent in agents if agent.model and not agent.is_box]
     check_addresses(spec, [model, user_model, *own_models])
     for settings in (model, *own_models):
@@ -145,7 +153,7 @@ def run_spec(
     recorded = read_recorded(Path(spec.off_policy), spec.off_policy_agent, dataset) if spec.off_policy else None
     manifest = make_manifest(spec, dataset, agents, model, user_model, rules, recorded)
     directory = RunDirectory(out or spec.out or default_directory(manifest))
-    run = Run(spec, dataset, agents, model, user_model, rules, directory, watcher, recorded)
+    run = Run(spec, dataset, agents, model, user_model, rules, directory, watcher, recorded, coachings)
     if not directory.is_claimed:
         run.check()
     with directory.lock():
@@ -154,7 +162,7 @@ def run_spec(
         outcome = wait_for(run.play)
         report = _report(manifest, outcome, directory, dataset)
         if isinstance(outcome.stopped, AMemGymError) and not isinstance(outcome.stopped, UsageError):
-            outcome.stopped.args = (continue_with(str(outcome.stopped), directory.path),)
+            outcome.stopped.args = (continue_with(str(outcome.stopped), part_of or directory.path),)
         if outcome.stopped is not None:
             raise outcome.stopped
         directory.write_scores(report.scores)
@@ -264,7 +272,11 @@ def _agents(spec: RunSpec, watcher: RunWatcher, classes: dict[str, type[Memory]]
     named = spec.model_copy(update={"agents": tuple(name for name in spec.agents if name not in classes)})
     found = {name: agent for name, agent in zip(named.agents, named.agent_specs(watcher.said), strict=True)}
     found |= {name: agent_of_class(cls, spec.context_tokens) for name, cls in classes.items()}
-    agents = told([found[name] for name in spec.agents], spec.policy, spec.room)
+    return told([found[name] for name in spec.agents], spec.policy, spec.room)
+
+
+def _checked(agents: list[AgentSpec]) -> list[AgentSpec]:
+    """Raises UsageError where an agent cannot play here, or two have one name."""
     names = [agent.name for agent in agents]
     if any(redact(name) != name for name in names):
         # names are keys of what is written, and part of file names

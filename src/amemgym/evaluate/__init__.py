@@ -1,5 +1,6 @@
 """Evaluation: the run and its schedule, exams and the upper bound, the run directory."""
 
+from amemgym.evaluate.coach import Coach, Coachings, Examined
 from amemgym.evaluate.failed import FailedEpisode, FailedEpisodes
 from amemgym.evaluate.imported import Import, import_directory
 from amemgym.evaluate.manifest import default_directory, describe_data, make_manifest
@@ -18,9 +19,12 @@ from amemgym.evaluate.spec import RunSpec, make_spec, read_config
 from amemgym.evaluate.watch import RunWatcher
 
 __all__ = [
+    "Coach",
+    "Coachings",
     "Conversation",
     "EpisodeResult",
     "ExamResult",
+    "Examined",
     "FailedEpisode",
     "FailedEpisodes",
     "Import",

@@ -15,6 +15,7 @@ from typing import TypeVar
 from amemgym.agents import Agent, Examinee, ExamReply, ProbeReply
 from amemgym.env import Episode, ExamItem, ProbeItem
 from amemgym.errors import AgentFailed, AMemGymError, ContentFiltered, ContextOverflow, MemoryFailed, raised
+from amemgym.evaluate.coach import Coach, Examined
 from amemgym.evaluate.results import ExamResult, ProbeResult
 from amemgym.evaluate.watch import RunWatcher
 from amemgym.llm import at, here, probe_name, question_name
@@ -62,6 +63,7 @@ class Examiner:
         group: asyncio.TaskGroup,
         watcher: RunWatcher,
         probing: bool,
+        coach: Coach | None = None,
     ) -> None:
         self._seat = seat
         self._agent = agent
@@ -69,6 +71,7 @@ class Examiner:
         self._group = group
         self._watcher = watcher
         self._probing = probing
+        self._coach = coach
         self._held: list[list[Item] | None] = []
         self._exams: list[asyncio.Task[list[tuple[ExamResult, Recalled]]]] = []
         self._probes: list[asyncio.Task[list[tuple[ProbeResult, Recalled]]]] = []
@@ -83,6 +86,8 @@ class Examiner:
         self._held.append(holdings)
         exams = (self._ask(item, copy) for item in items)
         self._exams.append(self._group.create_task(side_by_side(exams)))
+        if self._coach is not None:
+            self._group.create_task(self._tell(self._coach, period, self._exams[-1]))
         if self._probing:
             probes = (self._probe(item, copy) for item in self._episode.probes(period))
             self._probes.append(self._group.create_task(side_by_side(probes)))
@@ -98,6 +103,13 @@ class Examiner:
         exams = [replace(e, items=placed(items)) for task in self._exams for e, items in task.result()]
         probes = [replace(p, items=placed(items)) for task in self._probes for p, items in task.result()]
         return tuple(exams), tuple(probes), [None if h is None else list(placed(tuple(h))) for h in self._held]
+
+    async def _tell(self, coach: Coach, period: int, exams: asyncio.Task[list[tuple[ExamResult, Recalled]]]) -> None:
+        """Tell the coach of a period's exam, once it is taken."""
+        await asyncio.wait([exams])  # its failure is raised by itself
+        if not exams.cancelled() and exams.exception() is None:
+            told = [Examined(result, tuple(item.line() for item in items)) for result, items in exams.result()]
+            await coach.examined(period, told)
 
     async def _ask(self, item: ExamItem, copy: Copy) -> tuple[ExamResult, Recalled]:
         answer, error = ExamReply(None, Status.EMPTY, ""), None

@@ -13,6 +13,7 @@ from typing import Any
 
 from amemgym.agents import Agent
 from amemgym.env import Episode, UserTurn
+from amemgym.evaluate.coach import Coach
 from amemgym.evaluate.examine import Examiner, Seat, Texts, blaming
 from amemgym.evaluate.results import Conversation, EpisodeResult
 from amemgym.evaluate.watch import RunWatcher
@@ -33,21 +34,23 @@ async def play(
     *,
     probing: bool = True,
     recorded: Conversation | None = None,
+    coach: Coach | None = None,
 ) -> EpisodeResult:
-    """Play a whole episode: on-policy, or off-policy over a `recorded` conversation of this scenario.
+    """Play a whole episode: on-policy, or off-policy over a `recorded` conversation of this scenario. A `coach` says
+    what the agent is to remember, period by period.
 
     Raises ModelError, AgentFailed or StorageError; the journal keeps what was done.
     """
     conversation: Conversation
     try:
         async with asyncio.TaskGroup() as group:
-            examiner = Examiner(seat, agent, episode, group, watcher, probing)
+            examiner = Examiner(seat, agent, episode, group, watcher, probing, coach)
             if recorded is None:
-                conversation = await _converse(seat, scenario, agent, episode, seed, examiner, watcher)
+                conversation = await _converse(seat, scenario, agent, episode, seed, examiner, watcher, coach)
             else:
                 conversation = recorded
                 await episode.reset(scenario, seed)
-                await _listen(seat, scenario, agent, episode, recorded, examiner, watcher)
+                await _listen(seat, scenario, agent, episode, recorded, examiner, watcher, coach)
     except BaseExceptionGroup as group_error:
         # one failed call cancels the rest of its episode; the first failure says why
         raise first_failure(group_error) from group_error
@@ -78,11 +81,14 @@ async def _converse(
     seed: int,
     examiner: Examiner,
     watcher: RunWatcher,
+    coach: Coach | None,
 ) -> Conversation:
     """The conversation that agent and simulated user have."""
     step = await episode.reset(scenario, seed)
     while (seen := step.observation) is not None:
         if isinstance(seen, UserTurn):
+            if coach is not None and (seen.session, seen.round) == (0, 0):
+                agent.adopt(await coach.policy(seen.period))
             with at(round_name(seen.period, seen.session, seen.round)), blaming(seat, seen.period):
                 reply = await agent.reply(seen.message)
             watcher.turned()
@@ -102,9 +108,12 @@ async def _listen(
     recorded: Conversation,
     examiner: Examiner,
     watcher: RunWatcher,
+    coach: Coach | None,
 ) -> None:
     """The agent takes in a recorded conversation, turn by turn."""
     for period in range(len(scenario.periods)):
+        if coach is not None:
+            agent.adopt(await coach.policy(period))
         for number, session in enumerate(recorded[period]):
             for round_, turn in enumerate(turns(session)):
                 with at(round_name(period, number, round_)), blaming(seat, period):

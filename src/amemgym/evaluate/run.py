@@ -22,6 +22,7 @@ from amemgym.errors import (
     StorageError,
     UsageError,
 )
+from amemgym.evaluate.coach import Coach, Coachings, Schedule, tell_of
 from amemgym.evaluate.examine import Seat
 from amemgym.evaluate.failed import FailedEpisode, FailedEpisodes, boundary_of, said
 from amemgym.evaluate.offpolicy import Recorded
@@ -78,6 +79,8 @@ class Run:
         directory: where everything is written.
         watcher: is told what happens.
         recorded: conversations that the agents are given instead of having their own (off-policy).
+        coachings: who tells an agent what to remember, by agent. Their episodes wait for each other, so all are under
+            way at once, and the first that fails ends the run.
     """
 
     def __init__(
@@ -91,9 +94,11 @@ class Run:
         directory: RunDirectory,
         watcher: RunWatcher,
         recorded: Recorded | None = None,
+        coachings: Coachings | None = None,
     ) -> None:
         self._spec = spec
         self._recorded = recorded
+        self._coachings = coachings or {}
         self._dataset = dataset
         self._agents = agents
         self._model = model
@@ -127,7 +132,8 @@ class Run:
         # the same run in two folders is two runs to a server that both use
         folder = files.sha256(str(self._directory.path.resolve()).encode("utf-8", "surrogatepass"))
         self._players.run_name = f"{str(self._directory.manifest()['fingerprint'])[:8]}-{folder[:6]}"
-        episodes = asyncio.Semaphore(self._spec.concurrency)
+        jobs, lines = self._jobs(), self._begin_coaching()
+        episodes = asyncio.Semaphore(len(jobs) if self._coachings else self._spec.concurrency)
 
         async def one(job: Callable[[], Awaitable[None]], of: _Job) -> None:
             async with episodes:
@@ -135,7 +141,7 @@ class Run:
 
         try:
             async with asyncio.TaskGroup() as group:
-                for job, of in self._jobs():
+                for job, of in jobs:
                     group.create_task(one(job, of))
         except BaseExceptionGroup as group_error:
             failure = first_failure(group_error)
@@ -143,12 +149,24 @@ class Run:
                 raise failure from group_error
             self._outcome.stopped = failure
         finally:
+            for line in lines:
+                line.journal.close()
             await self._players.aclose()
             await self._doors.aclose()
         self._outcome.episodes.sort(key=lambda result: (self._place(result.agent), result.user, result.trial))
         self._outcome.upper_bounds.sort(key=lambda result: (result.model, result.user))
         self._outcome.failures.sort()
         return self._outcome
+
+    def _begin_coaching(self) -> list[Line]:
+        """The lines that coaches ask at."""
+        lines = []
+        for agent in self._agents:
+            if agent.name in self._coachings:
+                line = Line(self._directory.coaching_journal(agent.name), self._prompts)
+                self._coachings[agent.name].begin(line, line.model(self._doors.to(agent.model or self._model), "coach"))
+                lines.append(line)
+        return lines
 
     def _place(self, agent: str) -> int:
         return [spec.name for spec in self._agents].index(agent)
@@ -196,6 +214,8 @@ class Run:
         except Exception as error:  # also code from elsewhere: a memory's, a plug-in's
             if isinstance(error, EndpointUnavailable) and self._doors.is_outage():
                 raise
+            if of.agent in self._coachings:
+                raise  # the others wait for what it would have learned
             told = said(error)
             self._outcome.failures.append(told if isinstance(error, AgentFailed) else f"{of.name}: {told}")
             if of.agent:
@@ -209,6 +229,8 @@ class Run:
         async def job() -> None:
             result = self._directory.episode(agent.name, scenario.id, trial)
             if result is not None:
+                if agent.name in self._coachings:
+                    await tell_of(self._coachings[agent.name].coach(scenario), result)
                 self._watcher.turned(sum(len(turns(s)) for period in result.conversation for s in period))
                 self._watcher.examined(len(result.exams) + (0 if agent.is_reference else len(result.probes)))
                 self._doors.had_replies()
@@ -246,6 +268,7 @@ class Run:
                 self._watcher,
                 probing=self._spec.probe,
                 recorded=self._recorded.of(scenario.id, trial) if self._recorded else None,
+                coach=self._coach(agent, scenario),
             )
             finished = True
             return result
@@ -259,6 +282,11 @@ class Run:
                 pass
             finally:  # letting go may be cancelled
                 line.journal.close()
+
+    def _coach(self, agent: AgentSpec, scenario: Scenario) -> Coach | None:
+        if agent.name in self._coachings:
+            return self._coachings[agent.name].coach(scenario)
+        return Schedule(agent.policies) if len(agent.policies) > 1 else None
 
     def _upper_bound_job(
         self, model: ModelSettings, name: str, user: int, scenario: Scenario

@@ -5,6 +5,7 @@
       data.json                        the users that are played, in the v1 format
       journal/AGENT/USER-tTRIAL.jsonl  every model reply of an episode, appended before it is used
       journal/upper-bound/MODEL/USER.jsonl
+      journal/coaching/AGENT.jsonl     what was asked to revise what the agent is told to remember
       episodes/AGENT/USER-tTRIAL.json  a finished episode: exams, conversation, what memory held, counts
       failed/AGENT/USER-tTRIAL.json    an episode that failed: at which boundary, and why (until it is finished)
       upper-bound/MODEL/USER.json      a finished user's upper bound
@@ -224,6 +225,9 @@ class RunDirectory:
 
     def upper_bound_journal(self, model: str, user_id: str) -> Journal:
         return Journal(self.path / "journal" / "upper-bound" / files.slug(model) / f"{_user(user_id)}.jsonl")
+
+    def coaching_journal(self, agent: str) -> Journal:
+        return Journal(self.path / "journal" / "coaching" / f"{files.slug(agent)}.jsonl")
 
     def write_episode(self, result: EpisodeResult) -> None:
         self._write(_episode_name(result.agent, result.user_id, result.trial), result.as_dict(), compact=True)

@@ -34,7 +34,7 @@ class ExtractMemory(StoreMemory):
         # the model sees small numbers, not the store's keys
         stored = tuple((number, self._store.items[key].text) for number, key in enumerate(keys))
         time = message_time([message.time for message in messages], now)
-        answer = await self.tools.model.ask(ReconcileFacts(stored, facts, now, policy if room is not None else "", room))
+        answer = await self.tools.model.ask(ReconcileFacts(stored, facts, now, policy, room))
         deleted: set[int] = set()
         for operation in answer.value or ():
             if operation.kind == "add":
