@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from amemgym.auditing import AuditReport, audit, sample_labels
     from amemgym.datasets import card, write_card
     from amemgym.env import Environment, Episode
+    from amemgym.evolving import EvolveReport, evolve
     from amemgym.generate import generate_data, load_dataset
     from amemgym.kit import KitReport, check_memory
     from amemgym.memory import Item, Memory
@@ -30,6 +31,7 @@ _WHERE = {
     "AuditReport": "auditing",
     "Dataset": "scenario",
     "Environment": "env",
+    "EvolveReport": "evolving",
     "Episode": "env",
     "Item": "memory",
     "KitReport": "kit",
@@ -41,6 +43,7 @@ _WHERE = {
     "card": "datasets",
     "check_memory": "kit",
     "compare": "api",
+    "evolve": "evolving",
     "generate_data": "generate",
     "import_run": "api",
     "load_dataset": "generate",
@@ -58,6 +61,7 @@ __all__ = [
     "Dataset",
     "Environment",
     "Episode",
+    "EvolveReport",
     "Item",
     "KitReport",
     "Memory",
@@ -69,6 +73,7 @@ __all__ = [
     "card",
     "check_memory",
     "compare",
+    "evolve",
     "generate_data",
     "import_run",
     "load_dataset",

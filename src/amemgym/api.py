@@ -343,8 +343,8 @@ def continue_with(sentence: str, directory: Path) -> str:
     return f"{sentence}{end} Finished work is kept; continue with: amemgym resume {shlex.quote(str(directory))}"
 
 
-def raise_for_failures(report: RunReport) -> None:
-    """Raise RunFailed where something did not finish."""
+def raise_for_failures(report: RunReport, part_of: Path | None = None) -> None:
+    """Raise RunFailed where something did not finish. `part_of` as in `run_spec`."""
     if report.failures:
         count = len(report.failures)
         counted = "1 episode or upper bound" if count == 1 else f"{count} episodes or upper bounds"
@@ -352,7 +352,7 @@ def raise_for_failures(report: RunReport) -> None:
         failure = f"{counted} did not finish: {report.failures[0]}{more}."
         if any(CODE_RAISED in failure for failure in report.failures):
             failure += " What raised can be mended, but is then another run."
-        raise RunFailed(continue_with(failure, report.directory), report)
+        raise RunFailed(continue_with(failure, part_of or report.directory), report)
 
 
 def import_run(

@@ -16,6 +16,7 @@ from amemgym.cli.audit import audit_command
 from amemgym.cli.card import card_command
 from amemgym.cli.check_memory import check_memory_command
 from amemgym.cli.compare import compare_command
+from amemgym.cli.evolve import evolve_command
 from amemgym.cli.generate import generate_command
 from amemgym.cli.import_ import import_command
 from amemgym.cli.listing import list_command
@@ -46,6 +47,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "report": report_command,
     "compare": compare_command,
     "import": import_command,
+    "evolve": evolve_command,
     "generate": generate_command,
     "validate": validate_command,
     "audit": audit_command,

@@ -8,8 +8,11 @@ from typing import Annotated
 import typer
 
 from amemgym import api
+from amemgym.cli.evolve import show_evolution
 from amemgym.cli.progress import ProgressBars
 from amemgym.cli.run import show, showing
+from amemgym.evolving import EVOLUTION, resume_evolution
+from amemgym.undertaking import kind_of
 
 
 def resume_command(
@@ -19,8 +22,14 @@ def resume_command(
     attempts: Annotated[int | None, typer.Option(help="tries of a call where trying again can help")] = None,
     report: Annotated[bool, typer.Option(help="write the report when the run ends")] = True,
 ) -> None:
-    """Continue a run: what is finished stays, what was interrupted is played on from its journal."""
-    given = {"concurrency": concurrency, "timeout": timeout, "attempts": attempts}
+    """Continue a run or an evolution: what is finished stays, what was interrupted is played on from its journal."""
+    named = {"concurrency": concurrency, "timeout": timeout, "attempts": attempts}
+    given = {name: value for name, value in named.items() if value is not None}
+    if kind_of(directory) == EVOLUTION:
+        with ProgressBars() as bars:
+            evolved = resume_evolution(directory, watcher=bars, **given)
+        show_evolution(evolved)
+        return
     with showing(report), ProgressBars() as bars:
-        outcome = api.resume(directory, watcher=bars, **{k: v for k, v in given.items() if v is not None})
+        outcome = api.resume(directory, watcher=bars, **given)
     show(outcome, report)

@@ -1,0 +1,61 @@
+"""The directory of an evolution, and the one writer of its files.
+
+    DIR/
+      manifest.json      what evolves: data, agent, kinds of feedback, who trains and who is held out, fingerprint
+      training/          the run of the training users, by whose exams the policies are revised
+      policies/ARM.json  the history: what each revision came to, and why some were refused
+      policies/ARM.txt   the last policy, as `run --policy` takes it
+      heldout/           the run of the held-out users
+      evolution.json     both curves, and what was gained on held-out users
+      report.html        the same to look at
+
+`training` and `heldout` are run directories, with journals of their own. Everything else is written whole or not at
+all, and again by whoever starts anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from amemgym import files
+from amemgym.evolve.coach import Evolution
+from amemgym.messages import whole
+from amemgym.secrets import redact
+from amemgym.undertaking import Undertaking
+
+#: what such a directory is called in its manifest
+EVOLUTION = "evolution"
+
+
+class EvolutionDirectory(Undertaking):
+    """One evolution's files. Raises StorageError, or RunDirectoryError where it holds something else."""
+
+    def __init__(self, path: str | Path) -> None:
+        super().__init__(path, EVOLUTION)
+
+    @property
+    def training(self) -> Path:
+        return self.path / "training"
+
+    @property
+    def held_out(self) -> Path:
+        return self.path / "heldout"
+
+    def write_history(self, evolution: Evolution) -> None:
+        name = f"policies/{files.slug(evolution.name)}"
+        self.write(f"{name}.json", {"agent": evolution.name, **history(evolution)})
+        self.write_text(f"{name}.txt", f"{whole(redact(evolution.policies[-1]))}\n")
+
+    def policy_path(self, name: str) -> Path:
+        """Where an arm's last policy is."""
+        return self.path / "policies" / f"{files.slug(name)}.txt"
+
+    def write_summary(self, summary: Mapping[str, Any]) -> Path:
+        return self.write("evolution.json", summary)
+
+
+def history(evolution: Evolution) -> dict[str, Any]:
+    """The policies in order, and what came of each period."""
+    return {"start": evolution.policies[0], "revisions": [vars(revision) for revision in evolution.revisions]}

@@ -1,0 +1,115 @@
+"""What an evolution came to, as it stands in evolution.json: both curves, the history of policies, and the gain.
+
+Curves and gains are those of the two runs' own scores, with their n and their intervals clustered by user. The gain
+that counts is on held-out users: an arm minus the agent that learned nothing, paired by user, question and period.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from amemgym.agents import AgentSpec
+from amemgym.evolve.arms import Arm
+from amemgym.evolve.coach import Evolution
+from amemgym.evolve.directory import history
+from amemgym.undertaking import Manifest
+
+#: of an agent's scores, what a curve is made of
+_CURVE = (
+    "overall",
+    "n",
+    "users",
+    "interval",
+    "why_no_interval",
+    "by_period",
+    "by_period_n",
+    "by_period_intervals",
+    "memory_score",
+    "calls",
+    "input_tokens",
+    "output_tokens",
+    "tokens_estimated",
+)
+
+
+def summarise_evolution(
+    manifest: Manifest,
+    agent: AgentSpec,
+    arms: Sequence[Arm],
+    evolutions: Mapping[str, Evolution],
+    training: Mapping[str, Any],
+    held_out: Mapping[str, Any],
+) -> dict[str, Any]:
+    """`training` and `held_out` are the runs' scores, `evolutions` are by arm."""
+    return {
+        "what": "evolution",
+        "fingerprint": manifest.fingerprint,
+        "amemgym": held_out["amemgym"],
+        "agent": agent.name,
+        "purpose": agent.purpose,
+        "room": agent.room,
+        "model": held_out["model"],
+        "data": {
+            "name": held_out["data"]["name"],
+            "sha256": held_out["data"]["sha256"],
+            "training_users": manifest.compared["training_users"],
+            "held_out_users": manifest.compared["held_out_users"],
+        },
+        "random": {"training": training["random"], "held_out": held_out["random"]},
+        "none": {"training": _curve(training, agent.name), "held_out": _curve(held_out, agent.name)},
+        "arms": {arm.name: _arm(arm, evolutions[arm.name], training, held_out) for arm in arms},
+        "gains": [
+            _gain(held_out, agent.name, name, where)
+            for arm in arms
+            for name, where in ((arm.name, "period by period"), (arm.last, "last policy from the beginning"))
+        ],
+        "warnings": held_out["warnings"],
+    }
+
+
+def _arm(arm: Arm, evolution: Evolution, training: Mapping[str, Any], held_out: Mapping[str, Any]) -> dict[str, Any]:
+    learned = _curve(training, arm.name)
+    told = history(evolution)
+    for revision, before in zip(told["revisions"], learned["by_period"], strict=True):
+        revision["training_before"] = before
+    for revision, after in zip(told["revisions"], learned["by_period"][1:], strict=False):
+        revision["training_after"] = after
+    return {
+        "feedback": arm.feedback,
+        "training": learned,
+        "held_out": _curve(held_out, arm.name),
+        "last": _curve(held_out, arm.last),
+        **told,
+        "used": {role: count.as_dict() for role, count in sorted(evolution.line.ledger.items())},
+    }
+
+
+def _curve(scores: Mapping[str, Any], agent: str) -> dict[str, Any]:
+    found = scores["agents"][agent]
+    return {name: found[name] for name in _CURVE if name in found}
+
+
+def _gain(held_out: Mapping[str, Any], none: str, arm: str, how: str) -> dict[str, Any]:
+    """An arm's accuracy minus that of the agent that learned nothing, on the held-out users."""
+    pair = next(pair for pair in held_out["pairs"] if {pair["a"], pair["b"]} == {none, arm})
+    sign = 1 if pair["a"] == arm else -1
+
+    def signed(value: float | None) -> float | None:
+        return None if value is None else sign * value
+
+    def turned(interval: Sequence[float] | None) -> list[float] | None:
+        return None if interval is None else sorted(sign * end for end in interval)
+
+    return {
+        "agent": arm,
+        "against": none,
+        "how": how,
+        "n": pair["n"],
+        "users": pair["users"],
+        "difference": signed(pair["difference"]),
+        "interval": turned(pair["interval"]),
+        "p": pair["p"],
+        "memory_score_difference": signed(pair["memory_score_difference"]),
+        "memory_score_interval": turned(pair["memory_score_interval"]),
+    }

@@ -1,0 +1,216 @@
+"""The Python face of self-evolution: `evolve`, two ordinary runs and what is learned between them.
+
+The training users play first, all side by side, and their exams' feedback revises what the agent is told to remember.
+Then the held-out users play by what was learned. They give no feedback, and are played once there is nothing more to
+learn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from amemgym import files
+from amemgym.agents import AgentSpec, fault_of, is_agent_file, parse_agent, read_agent_file, read_policy
+from amemgym.api import RunReport, raise_for_failures, run_spec
+from amemgym.errors import RunDirectoryError, UsageError
+from amemgym.evaluate import RunSpec, RunWatcher
+from amemgym.evolve import (
+    EVOLUTION,
+    Arm,
+    Evolution,
+    EvolutionDirectory,
+    EvolveSpec,
+    arms_of,
+    make_evolve_spec,
+    summarise_evolution,
+)
+from amemgym.generate import load_dataset
+from amemgym.llm import know_keys
+from amemgym.memory import QUERY
+from amemgym.scenario import Dataset, Split, split_users
+from amemgym.tasks import Prompts, prompts_for
+from amemgym.undertaking import Manifest, make_manifest
+from amemgym.version import __version__
+
+#: what a revision is asked by
+TEMPLATES = (
+    "feedback_answer",
+    "feedback_exposed",
+    "feedback_memories",
+    "feedback_question",
+    "feedback_user",
+    "revise_policy",
+    "revise_query",
+    "revise_refused",
+)
+
+
+@dataclass(frozen=True, repr=False)
+class EvolveReport:
+    """An evolution's summary (as in evolution.json), its directory, and the two runs."""
+
+    summary: dict[str, Any]
+    directory: Path
+    training: RunReport
+    held_out: RunReport
+
+    def __repr__(self) -> str:
+        return f"EvolveReport({self.summary['agent']}; {self.directory})"
+
+
+def evolve(
+    agent: str = "awi",
+    data: str | Path = "starter",
+    feedback: str | tuple[str, ...] | list[str] = ("question", "complete"),
+    model: str = "offline",
+    *,
+    out: str | Path | None = None,
+    watcher: RunWatcher | None = None,
+    **settings: Any,
+) -> EvolveReport:
+    """Let an agent revise what it is told to remember, by its exams' feedback on training users, and score what it
+    learned on held-out users.
+
+    Args:
+        agent: `awi`, `awe` or `rag` (whose form of the query evolves), also with -freq-n_s-topk.
+        data: a name or the path of a v1 JSON file.
+        feedback: `none`, `question`, `complete`, or several. The agent that learns nothing plays in any case.
+        model: the assistants' model: `offline`, or `openai:<name>`; it revises its own policy.
+        out: the directory; where it holds the same evolution, that is continued.
+        watcher: is told what happens.
+        settings: training, room, and settings of a run (see `amemgym.evolve.spec`).
+
+    Raises:
+        AMemGymError: one of `amemgym.errors`; what was finished is kept.
+    """
+    kinds = feedback if isinstance(feedback, str) else tuple(feedback)
+    given = {"agent": agent, "data": str(data), "feedback": kinds, "model": model, **settings}
+    return evolve_spec(make_evolve_spec(given), out=out, watcher=watcher)
+
+
+def evolve_spec(spec: EvolveSpec, *, out: str | Path | None = None, watcher: RunWatcher | None = None) -> EvolveReport:
+    """The same from an EvolveSpec."""
+    watcher = watcher or RunWatcher()
+    know_keys()
+    dataset = load_dataset(spec.run.data).limited(spec.run.users, spec.run.periods)
+    split = split_users(dataset, spec.training_users, spec.run.seed)
+    prompts = prompts_for(spec.run.language)
+    agent = _agent(spec, watcher)
+    start = _start(spec, agent, prompts)
+    arms = arms_of(agent, spec.feedback)
+    manifest = _manifest(spec, dataset, split, agent, start, prompts)
+    directory = EvolutionDirectory(out or spec.run.out or _default_directory(dataset, manifest))
+    with directory.held():
+        directory.claim(manifest)
+        evolutions = {
+            arm.name: Evolution(
+                arm.name,
+                arm.feedback,
+                agent.purpose or "record",
+                list(dataset.only(split.training)),
+                start,
+                room=agent.room,
+                seed=spec.run.seed,
+                watcher=watcher,
+            )
+            for arm in arms
+        }
+        watcher.said(f"training: {len(split.training)} users, whose exams give feedback")
+        training = run_spec(
+            _part(spec.run, split.training, upper_bound=False, probe=False),
+            out=directory.training,
+            watcher=watcher,
+            agents=[agent, *(arm.training() for arm in arms)],
+            coachings=evolutions,
+            part_of=directory.path,
+        )
+        raise_for_failures(training, directory.path)
+        for evolution in evolutions.values():
+            directory.write_history(evolution)
+        watcher.said(f"held out: {len(split.held_out)} users, who play by what was learned")
+        held_out = run_spec(
+            _part(spec.run, split.held_out),
+            out=directory.held_out,
+            watcher=watcher,
+            agents=[agent, *_learned(arms, evolutions)],
+            part_of=directory.path,
+        )
+        raise_for_failures(held_out, directory.path)
+        summary = summarise_evolution(manifest, agent, arms, evolutions, training.scores, held_out.scores)
+        directory.write_summary(summary)
+    return EvolveReport(summary, directory.path, training, held_out)
+
+
+def resume_evolution(directory: str | Path, *, watcher: RunWatcher | None = None, **settings: Any) -> EvolveReport:
+    """Continue the evolution in a directory. `settings` may be those that change no result (concurrency, timeout,
+    attempts)."""
+    place = EvolutionDirectory(directory)
+    manifest = place.manifest()
+    if manifest is None:
+        raise RunDirectoryError(f"{directory} holds no evolution; begin one with: amemgym evolve --out {directory}")
+    spec = make_evolve_spec({**manifest.settings, **settings}, f"{directory}/manifest.json")
+    return evolve_spec(spec, out=directory, watcher=watcher)
+
+
+def _learned(arms: list[Arm], evolutions: dict[str, Evolution]) -> list[AgentSpec]:
+    return [agent for arm in arms for agent in arm.held_out(evolutions[arm.name].policies)]
+
+
+def _agent(spec: EvolveSpec, watcher: RunWatcher) -> AgentSpec:
+    """The agent that learns nothing. Raises UsageError where it has nothing to revise."""
+    name, run = spec.agent, spec.run
+    if is_agent_file(name):
+        agent = read_agent_file(Path(name), run.model_settings(), run.context_tokens, watcher.said)
+    else:
+        agent = parse_agent(name, run.context_tokens, run.timeout)
+    if agent.purpose is None:
+        raise UsageError(
+            f"agent '{name}' has no prompt or query of its own to revise; those that evolve are awi, awe and rag"
+        )
+    return replace(agent, room=spec.room or None) if agent.purpose != "query" else agent
+
+
+def _start(spec: EvolveSpec, agent: AgentSpec, prompts: Prompts) -> str:
+    """The policy that it begins with: that of its template, or a file's. Raises UsageError."""
+    if spec.run.policy is None:
+        return QUERY if agent.purpose == "query" else prompts.fill(f"policy_{agent.purpose}")
+    start = read_policy(spec.run.policy)
+    if agent.purpose and (fault := fault_of(start, agent.purpose)):
+        raise UsageError(f"--policy {spec.run.policy}: {fault}")
+    return start
+
+
+def _part(run: RunSpec, ids: tuple[str, ...], **settings: Any) -> RunSpec:
+    """One of the two runs: its users, and nothing of what is the evolution's."""
+    return run.model_copy(update={"only": ids, "users": None, "policy": None, "out": None, **settings})
+
+
+def _manifest(
+    spec: EvolveSpec, dataset: Dataset, split: Split, agent: AgentSpec, start: str, prompts: Prompts
+) -> Manifest:
+    """What makes two evolutions the same. The runs inside have manifests of their own, with all that decides them."""
+    free = {"concurrency", "timeout", "attempts", "out", "agents", "data", "policy", "only"}
+    compared = {
+        "amemgym": __version__,
+        "data": dataset.sha256,
+        "training_users": list(split.training),
+        "held_out_users": list(split.held_out),
+        "agent": agent.described(),
+        "feedback": list(spec.feedback),
+        "start": start,
+        "run": spec.run.model_dump(mode="json", exclude=free),
+        "prompts": prompts.hashes(TEMPLATES),
+    }
+    settings = spec.model_dump(mode="json", exclude={"run"}) | {
+        name: value
+        for name, value in spec.run.model_dump(mode="json", exclude={"out", "agents", "only"}).items()
+        if name in spec.run.model_fields_set or name == "data"
+    }
+    return make_manifest(EVOLUTION, compared, settings)
+
+
+def _default_directory(dataset: Dataset, manifest: Manifest) -> Path:
+    readable = files.slug(f"evolve {dataset.name}").rpartition("-")[0]
+    return Path("runs") / f"{readable}-{manifest.fingerprint[:8]}"
