@@ -11,7 +11,8 @@ from amemgym import api
 from amemgym.cli.evolve import show_evolution
 from amemgym.cli.progress import ProgressBars
 from amemgym.cli.run import show, showing
-from amemgym.evolving import EVOLUTION, resume_evolution
+from amemgym.evolve import EVOLUTION
+from amemgym.evolving import resume_evolution
 from amemgym.undertaking import kind_of
 
 
