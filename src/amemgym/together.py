@@ -1,15 +1,18 @@
 """Doing things side by side, and from code that is not asynchronous: when one fails, the others are ended before the
-failure is passed on."""
+failure is passed on. Such code waits for one thing (`wait_for`), or keeps an event loop for many (`Background`)."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable
-from typing import Any, TypeVar
+import weakref
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from contextlib import ExitStack, suppress
+from typing import Any, TypeVar, TypeVarTuple
 
-from anyio.from_thread import start_blocking_portal
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 
 async def side_by_side(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
@@ -42,3 +45,44 @@ def wait_for(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         except BaseException:
             future.cancel()
             raise
+
+
+class Background:
+    """An event loop in a thread of its own, which begins with the first call (so that what was never used can go to
+    another process). It ends with `close`, or when nobody holds it any more; it never keeps the interpreter alive."""
+
+    def __init__(self) -> None:
+        self._stack: ExitStack | None = None
+        self._portal: BlockingPortal | None = None
+
+    @property
+    def is_running(self) -> bool:
+        return self._portal is not None
+
+    def call(self, work: Callable[[*Ts], Awaitable[T]], *arguments: *Ts) -> T:
+        """Run a coroutine function in the loop and wait for it; it is cancelled where the wait is interrupted."""
+        if self._portal is None:
+            self._stack = ExitStack()
+            self._portal = self._stack.enter_context(start_blocking_portal())
+            self._collected = weakref.finalize(self, _stop, self._portal)
+        future = self._portal.start_task_soon(work, *arguments)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def close(self) -> None:
+        """End the thread, what still runs in it first; closing again does nothing, a later call begins a new one."""
+        stack, portal, self._stack, self._portal = self._stack, self._portal, None, None
+        if stack is not None and portal is not None:
+            self._collected.detach()
+            with suppress(RuntimeError):  # it has ended already
+                portal.call(portal.stop, True)
+            stack.close()
+
+
+def _stop(portal: BlockingPortal) -> None:
+    """Have a loop end, without waiting: this may be called in its own thread."""
+    with suppress(RuntimeError):
+        portal.start_task_soon(portal.stop, True)

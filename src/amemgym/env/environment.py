@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import ExitStack
 from types import TracebackType
-
-from anyio.from_thread import start_blocking_portal
 
 from amemgym.env.episode import Episode, Step
 from amemgym.env.rules import find_rules
@@ -14,6 +11,7 @@ from amemgym.errors import UsageError
 from amemgym.llm import Door, Journal, Line, ModelSettings, open_model
 from amemgym.scenario import Scenario
 from amemgym.tasks import prompts_for
+from amemgym.together import Background
 
 
 class Environment:
@@ -40,29 +38,26 @@ class Environment:
         self._prompts = prompts_for(language)
         self._provider = open_model(settings, lambda sentence: None)
         self._episode: Episode | None = None
-        self._closed = False
-        self._stack = ExitStack()
-        self._portal = self._stack.enter_context(start_blocking_portal())
-        self._door = self._portal.call(lambda: Door(self._provider, asyncio.Semaphore(1)))
+        self._background = Background()
+        self._door = Door(self._provider, asyncio.Semaphore(1))
 
     def reset(self, scenario: Scenario, seed: int = 0) -> Step:
         """Start an episode; its first observation."""
         line = Line(Journal(None), self._prompts)
         self._episode = Episode(line.model(self._door, "user"), self._rules)
-        return self._portal.call(self._episode.reset, scenario, seed)
+        return self._background.call(self._episode.reset, scenario, seed)
 
     def step(self, reply: str) -> Step:
         """Answer the last observation. Raises UsageError before reset or after the end."""
         if self._episode is None:
             raise UsageError("the episode has not begun; call reset(scenario, seed) first")
-        return self._portal.call(self._episode.step, reply)
+        return self._background.call(self._episode.step, reply)
 
     def close(self) -> None:
         """End the thread; closing again does nothing."""
-        if not self._closed:
-            self._closed = True
-            self._portal.call(self._provider.aclose)
-            self._stack.close()
+        if self._background.is_running:
+            self._background.call(self._provider.aclose)
+            self._background.close()
 
     def __enter__(self) -> Environment:
         return self

@@ -1,10 +1,12 @@
 """Evaluation: the run and its schedule, exams and the upper bound, the run directory."""
 
 from amemgym.evaluate.coach import Coach, Coachings, Examined
+from amemgym.evaluate.examine import Seat, blaming, put_to_copy
 from amemgym.evaluate.failed import FailedEpisode, FailedEpisodes
 from amemgym.evaluate.imported import Import, import_directory
 from amemgym.evaluate.manifest import default_directory, describe_data, make_manifest
 from amemgym.evaluate.offpolicy import read_recorded, recorded_data
+from amemgym.evaluate.players import Players, needs_endpoint
 from amemgym.evaluate.results import (
     Conversation,
     EpisodeResult,
@@ -28,19 +30,24 @@ __all__ = [
     "FailedEpisode",
     "FailedEpisodes",
     "Import",
+    "Players",
     "ProbeResult",
     "Run",
     "RunDirectory",
     "RunOutcome",
     "RunSpec",
     "RunWatcher",
+    "Seat",
     "UpperBoundAnswer",
     "UpperBoundResult",
+    "blaming",
     "default_directory",
     "describe_data",
     "import_directory",
     "make_manifest",
     "make_spec",
+    "needs_endpoint",
+    "put_to_copy",
     "read_config",
     "read_recorded",
     "recorded_data",

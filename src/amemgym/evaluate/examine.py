@@ -152,15 +152,20 @@ class Examiner:
     async def _put(self, period: int, copy: Copy, ask: Callable[[Examinee], Awaitable[T]]) -> T:
         """Ask a fresh copy."""
         with blaming(self._seat, period, here().name):
-            examinee = await copy()
-            try:
-                answer = await ask(examinee)
-            except BaseException:
-                with suppress(AMemGymError):  # why it failed is told, not what came of it
-                    await examinee.aclose()
-                raise
+            return await put_to_copy(copy, ask)
+
+
+async def put_to_copy(copy: Copy, ask: Callable[[Examinee], Awaitable[T]]) -> T:
+    """What a fresh copy answers, which is asked nothing more."""
+    examinee = await copy()
+    try:
+        answer = await ask(examinee)
+    except BaseException:
+        with suppress(AMemGymError):  # why it failed is told, not what came of it
             await examinee.aclose()
-            return answer
+        raise
+    await examinee.aclose()
+    return answer
 
 
 @contextmanager

@@ -24,25 +24,32 @@ class Players:
     async def seat(self, agent: AgentSpec, scenario: Scenario, trial: int, line: Line) -> Agent:
         """The agent of one episode, which remembers nothing yet. Its scenario gives it nothing but a name."""
         door = self._doors.to(agent.model or self._model)
-        name = f"{self.run_name}-{files.slug(agent.name)}-{files.slug(scenario.id)}-t{trial}"
         if agent.is_box:
-            return BoxAgent(line.model(door, "assistant"), name)
+            return BoxAgent(line.model(door, "assistant"), self._name(agent, scenario, trial))
+        tools = await self.tools(agent, scenario, trial, line)
+        return ConversationalAgent(agent.habits, agent.memory_type(), tools, line.model(door, "assistant"))
+
+    async def tools(self, agent: AgentSpec, scenario: Scenario, trial: int, line: Line) -> Tools:
+        """What the memory of an agent that has one may use in an episode."""
+        door = self._doors.to(agent.model or self._model)
         lender: Lender | None = None
         if needs_endpoint(agent):
             await self._gateway.start()
             lender = self._gateway.for_episode(line, door, embedder(self._spec.embedder))
         # names of variables alone, and only for the ablation that is defined by being told them
         variables = tuple(scenario.state_schema) if agent.told_variables else ()
-        tools = Tools(
+        return Tools(
             line.model(door, "memory"),
             embedder(self._spec.embedder),
             variables,
-            name,
+            self._name(agent, scenario, trial),
             policy=agent.policies[0] if agent.policies else "",
             room=agent.room,
             lender=lender,
         )
-        return ConversationalAgent(agent.habits, agent.memory_type(), tools, line.model(door, "assistant"))
+
+    def _name(self, agent: AgentSpec, scenario: Scenario, trial: int) -> str:
+        return f"{self.run_name}-{files.slug(agent.name)}-{files.slug(scenario.id)}-t{trial}"
 
     async def aclose(self) -> None:
         await self._gateway.aclose()
