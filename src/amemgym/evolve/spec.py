@@ -54,7 +54,7 @@ class EvolveSpec(BaseModel):
         description="what it is told of its exams: none, question, complete, or several separated by commas",
     )
     training: float = Field(0.5, gt=0, description="training users: their share (below 1) or number")
-    room: int = Field(12, ge=0, description="most lines of awi's record, most facts of awe's store; 0 for no limit")
+    room: int = Field(16, ge=0, description="most lines of awi's record, most facts of awe's store; 0 for no limit")
     run: RunSpec = Field(default_factory=lambda: make_spec({}))
 
     @field_validator("feedback", mode="before")

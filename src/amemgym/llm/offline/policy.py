@@ -20,7 +20,7 @@ from amemgym.llm.words import STOP, stem, words_of
 from amemgym.tasks import CompleteFeedback, ReconcileFacts, RevisePolicy
 
 #: what a word in common adds to the cosine of a sentence and a topic, if it is the topic's only one
-WORDS = 0.5
+WORDS = 0.3
 #: words of a question that make a topic; topics that are added at once; texts whose topics are kept ready
 TOPIC_WORDS, ADDED, READY = 8, 60, 20_000
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
