@@ -1,0 +1,1 @@
+"""The episode as an environment of reinforcement learning."""
