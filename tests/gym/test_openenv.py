@@ -145,5 +145,8 @@ def test_wrong_settings_are_told_before_the_server_starts(capsys: pytest.Capture
     ]:
         assert main(arguments) == 2
         assert capsys.readouterr().err.startswith(said)
+    with pytest.raises(SystemExit):
+        main(["--port", "99999"])
+    assert "99999 is no port; it is a number from 0 to 65535" in capsys.readouterr().err
     with pytest.raises(UsageError, match="unknown protocol"):
         make_app(load_users("starter"), protocol="v7")

@@ -130,6 +130,12 @@ def _seen(shown: Shown) -> Seen:
     return Seen(**seen, status=shown.status, reward=shown.reward, done=shown.done)
 
 
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text} is no port; it is a number from 0 to 65535")
+    return int(text)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser("python -m amemgym.gym.adapters.openenv_server", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
@@ -143,7 +149,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--language", default="en", help="of the prompts")
     parser.add_argument("--sessions", type=int, default=SESSIONS, help="clients at once")
     parser.add_argument("--host", default="127.0.0.1", help="whoever reaches another address than this can play")
-    parser.add_argument("--port", type=int, default=8000, choices=range(65536), metavar="PORT")
+    parser.add_argument("--port", type=_port, default=8000)
     given = vars(parser.parse_args(arguments))
     host, port = given.pop("host"), given.pop("port")
     try:
