@@ -30,7 +30,7 @@ from amemgym.tasks.making import (
 )
 from amemgym.tasks.memorising import ExtractFacts, Operation, ReconcileFacts, UpdateRecord
 from amemgym.tasks.notes import DescribeNote, Description, Evolution, EvolveNotes, Note, NoteUpdate
-from amemgym.tasks.parse import Parsed, Status, alike, parse_values
+from amemgym.tasks.parse import Parsed, Status, alike, parse_text, parse_values
 from amemgym.tasks.prompts import Prompts, languages, prompts_for
 from amemgym.tasks.stage import StageTask
 from amemgym.tasks.wording import (
@@ -106,6 +106,7 @@ __all__ = [
     "digest",
     "languages",
     "parse_choice",
+    "parse_text",
     "parse_values",
     "prompts_for",
 ]
