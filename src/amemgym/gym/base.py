@@ -87,7 +87,7 @@ class PlayedEnv(gymnasium.Env[Obs, Act], Generic[Obs, Act]):
             over = "the episode is over" if self._over else "the episode has not begun, or was stopped by an error"
             raise UsageError(f"{over}; call reset first")
         taken = self._checked(action)
-        before = self._told(self._shown)
+        before = self._told(self._shown) if self.render_mode else ""
         observation, turn = self._take(self._play.act(taken))
         self._exchange = f"{before}\n\n> {taken}\n\nreward {turn.reward:g}"
         return observation, turn.reward, turn.over, False, turn.info
