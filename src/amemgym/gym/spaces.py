@@ -36,8 +36,10 @@ class AnyText(Text):
         mask: tuple[int | None, NDArray[np.int8] | None] | None = None,
         probability: tuple[int | None, NDArray[np.float64] | None] | None = None,
     ) -> str:
-        if mask is not None or probability is not None:
+        if probability is not None:
             return super().sample(mask, probability)
+        if mask is not None:
+            return super().sample(mask)
         length = int(self.np_random.integers(0, min(self.max_length, SAMPLE_LENGTH) + 1))
         return super().sample((length, None))
 
