@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.cli.helpers import PATIENCE, Ended, environment
 
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["amemgym.cli.main", "amemgym.llm.offline", "openai", "scipy.stats"])
+_CONTEXT.set_forkserver_preload(["amemgym.cli.main", "amemgym.llm.offline", "openai", "scipy.special"])
 #: multiprocessing looks after all its processes whenever one begins, which must not fall into another thread's look
 _LOCK = threading.RLock()
 
