@@ -20,7 +20,7 @@ from amemgym import secrets
 from amemgym.scenario import find_data
 from tests.cli.data import users, write
 from tests.cli.generating import PEOPLE, Made
-from tests.cli.helpers import Ended, against, amemgym, answer, environment, inside, succeeded
+from tests.cli.helpers import Ended, against, answer, environment, inside, succeeded
 from tests.cli.warm import warm
 from tests.generate.helpers import jsonl
 from tests.support.generator import served
@@ -92,7 +92,7 @@ class Whole:
 def whole(tmp_path_factory: pytest.TempPathFactory, small: Path) -> Whole:
     """An unbroken offline run of the small data."""
     directory = tmp_path_factory.mktemp("whole") / "run"
-    printed = succeeded(amemgym("run", "--data", small, "--agents", AGENTS, "--out", directory))
+    printed = succeeded(warm("run", "--data", small, "--agents", AGENTS, "--out", directory))
     return Whole(directory, small, printed)
 
 

@@ -115,31 +115,6 @@ def inside(*arguments: str | Path) -> Ended:
     raise AssertionError("main returned instead of exiting")
 
 
-def inside_another(commands: Sequence[Sequence[str | Path]], before: Callable[[], None]) -> list[Ended]:
-    """The same for several command lines, inside one new process in which `before` was called."""
-    script = """if True:
-        import json, sys, traceback
-        from dataclasses import asdict
-        from tests.cli.helpers import Ended, inside
-        for command in json.loads(sys.argv[1]):
-            try:
-                ended = inside(*command)
-            except Exception:
-                ended = Ended(1, "", traceback.format_exc())
-            print(json.dumps(asdict(ended)))
-    """
-    done = subprocess.run(
-        [sys.executable, "-c", script, json.dumps([[str(word) for word in command] for command in commands])],
-        env=environment(PYTHONPATH=str(Path(__file__).parents[2])),
-        preexec_fn=before,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=PATIENCE,
-        check=True,
-    )
-    return [Ended(**json.loads(line)) for line in done.stdout.splitlines()]
-
-
 def at_once(what: Callable[[T], R], things: Iterable[T]) -> list[R]:
     """Side by side, as many as there are processors; results in order, the first exception raised."""
     with ThreadPoolExecutor(max(2, os.cpu_count() or 2)) as pool:
@@ -266,12 +241,16 @@ def stopping(server: MockOpenAI, data: Path, *more: str | Path) -> list[str | Pa
 
 
 def without_override() -> None:
-    """Give up root's right to pass over file modes (to be called in a new process, before it executes)."""
+    """Give up root's right to pass over file modes, for good: to be called in a process of its own."""
     if os.geteuid() == 0:
-        PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 24, 1, 2
-        libc = ctypes.CDLL(None)
-        for right in (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH):
-            libc.prctl(PR_CAPBSET_DROP, right, 0, 0, 0)
+        VERSION_3, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 0x20080522, 1, 2
+        libc = ctypes.CDLL(None, use_errno=True)
+        # effective, permitted, inheritable rights: of numbers below 32, then of the others
+        header, rights = (ctypes.c_uint32 * 2)(VERSION_3, 0), (ctypes.c_uint32 * 6)()
+        assert libc.capget(header, rights) == 0
+        for place in range(3):
+            rights[place] &= ~(1 << CAP_DAC_OVERRIDE | 1 << CAP_DAC_READ_SEARCH)
+        assert libc.capset(header, rights) == 0
 
 
 @contextlib.contextmanager

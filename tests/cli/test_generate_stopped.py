@@ -7,9 +7,8 @@ import os
 import random
 import shutil
 import signal
-import subprocess
-import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +20,12 @@ from tests.cli.helpers import (
     ColdProcess,
     at_once,
     contents,
-    environment,
     inside,
     sentence,
     strict_json,
     succeeded,
 )
-from tests.cli.test_kill import DIES_AT_A_WRITE
-from tests.cli.warm import WarmProcess
+from tests.cli.warm import WarmProcess, die_at_write, warm
 from tests.support.generator import Spoiled, edited, served
 from tests.support.generator import said as told
 from tests.support.mock_openai import Request, Response, error, sequence
@@ -140,11 +137,12 @@ def wait_for(process: Any, condition: Any) -> None:
         time.sleep(0.005)
 
 
-@pytest.mark.parametrize("kind", [ColdProcess, WarmProcess])
-def test_killed_and_started_again_it_writes_the_same_bytes(kind: Any, made: Made, tmp_path: Path) -> None:
+def test_killed_and_started_again_it_writes_the_same_bytes(made: Made, tmp_path: Path) -> None:
+    """The console script once, then processes that have all loaded."""
     chance, landed, out = random.Random(5), 0, tmp_path / "data.json"
     whole = len(made.requests)
-    for part in (0.1, 0.4, 0.75):
+    kinds: list[type[ColdProcess | WarmProcess]] = [ColdProcess, WarmProcess, WarmProcess]
+    for kind, part in zip(kinds, (0.1, 0.4, 0.75), strict=True):
         made.server.delay = 0.02
         arrived, goal = made.server.arrived, max(1, round(whole * part * chance.uniform(0.5, 1) / 2))
         process = kind(*made.command, "--out", out)
@@ -164,9 +162,8 @@ def test_killed_in_the_middle_of_a_write_it_goes_on(made: Made, tmp_path: Path) 
     """Of the manifest, of a user, and of the data set itself."""
 
     def kill(number: int) -> int:
-        words = [str(word) for word in [*made.command, "--out", tmp_path / f"{number}.json"]]
-        command = [sys.executable, "-c", DIES_AT_A_WRITE, str(number), *words]
-        return subprocess.run(command, env=environment(), capture_output=True, check=False).returncode
+        out = tmp_path / f"{number}.json"
+        return warm(*made.command, "--out", out, before=partial(die_at_write, number)).code
 
     numbers = (0, 2, 4)
     assert at_once(kill, numbers) == [-signal.SIGKILL] * 3

@@ -11,11 +11,10 @@ from __future__ import annotations
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -27,7 +26,6 @@ from tests.cli.helpers import (
     Ended,
     asked,
     at_once,
-    environment,
     finished,
     inside,
     journaled,
@@ -36,7 +34,7 @@ from tests.cli.helpers import (
     strict_json,
     succeeded,
 )
-from tests.cli.warm import WarmProcess, warm
+from tests.cli.warm import WarmProcess, die_at_write, warm
 
 Process = ColdProcess | WarmProcess
 
@@ -78,8 +76,8 @@ def check_whole_or_absent(directory: Path) -> None:
 # --- with the offline model ---
 
 #: how many kills must land, in each of the chains that go on side by side; the first is of the console script
-KILLS = (2, 6, 6, 6)
-OFFLINE = ("--users", "1", "--periods", "3", "--agents", "rag,awe,oracle")
+KILLS = (1, 6, 6, 7)
+OFFLINE = ("--users", "1", "--periods", "2", "--agents", "rag,awe,oracle")
 
 
 @dataclass(frozen=True)
@@ -169,30 +167,13 @@ def test_killed_at_random_moments(unbroken: Unbroken, tmp_path: Path) -> None:
     assert sum(landed) >= len(landed) // 2, "most kills hit a run that had begun and was not finished"
 
 
-#: dies at a given write of a whole file, before the file is in its place
-DIES_AT_A_WRITE = """if True:
-    import os, signal, sys
-    left, fsync = int(sys.argv[1]), os.fsync
-    def dying(file):
-        global left
-        left -= 1
-        if left < 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        fsync(file)
-    os.fsync = dying
-    from amemgym.cli.main import main
-    main(sys.argv[2:])
-"""
-
-
 def test_killed_in_the_middle_of_each_write(small: Path, tmp_path: Path) -> None:
     """Of the manifest, the data, an episode, the scores and the report. The same command again goes on from each."""
     arguments = ["run", "--data", str(small), "--users", "1", "--agents", "oracle", "--no-upper-bound", "--out"]
     succeeded(inside(*arguments, "whole"))
 
     def kill(number: int) -> int:
-        command = [sys.executable, "-c", DIES_AT_A_WRITE, str(number), *arguments, str(number)]
-        return subprocess.run(command, env=environment(), capture_output=True, check=False).returncode
+        return warm(*arguments, str(number), before=partial(die_at_write, number)).code
 
     assert at_once(kill, range(6)) == [-signal.SIGKILL] * 5 + [0]
     for number in range(5):

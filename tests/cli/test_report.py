@@ -19,7 +19,6 @@ from tests.cli.helpers import (
     contents,
     finished,
     inside,
-    inside_another,
     sentence,
     succeeded,
     untouched,
@@ -28,6 +27,7 @@ from tests.cli.helpers import (
 from tests.cli.helpers import (
     amemgym as process,
 )
+from tests.cli.warm import warm
 
 TWO = ("Ann-1", "Ben-1")
 AGENTS = ("native", "awe", "uniform", "oracle")
@@ -38,13 +38,13 @@ def rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file, strict=True))
 
 
-def test_as_processes(whole: Whole, tmp_path: Path) -> None:
+def test_as_a_process(whole: Whole, tmp_path: Path) -> None:
     directory = whole.copy(tmp_path / "run")
     before = untouched(directory)
     ended = succeeded(process("report", directory, "--format", "csv"))
     assert ended.out == f"{directory / 'results.csv'}\n"
     assert [row["agent"] for row in rows(directory / "results.csv")] == [a for a in AGENTS for _ in range(EXAMS)]
-    assert "unknown format 'cvs'" in sentence(process("report", directory, "--format", "cvs"), 2)
+    assert "unknown format 'cvs'" in sentence(warm("report", directory, "--format", "cvs"), 2)
     assert {n: s for n, s in untouched(directory).items() if not n.endswith("results.csv")} == before
 
 
@@ -173,9 +173,8 @@ def test_a_directory_that_cannot_be_written_to(whole: Whole, tmp_path: Path) -> 
     directory = whole.copy(tmp_path / "run")
     for path in [*directory.rglob("*"), directory]:
         path.chmod(0o555 if path.is_dir() else 0o444)
-    commands = [["report", str(directory), "--format", format] for format in ("md", "csv")]
     try:
-        ended = inside_another(commands, without_override)
+        ended = [warm("report", directory, "--format", format, before=without_override) for format in ("md", "csv")]
     finally:
         for path in [directory, *directory.rglob("*")]:
             path.chmod(0o755)

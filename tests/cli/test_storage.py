@@ -13,14 +13,10 @@ import pytest
 
 from tests.cli.conftest import Whole
 from tests.cli.helpers import (
-    COMMAND,
-    Ended,
     contents,
-    environment,
     files_up_to,
     finished,
     inside,
-    inside_another,
     mount,
     scores,
     sentence,
@@ -70,7 +66,7 @@ def test_no_permission(whole: Whole, tmp_path: Path) -> None:
         (["run", "--config", secret], secret, usage),
     ]
     try:
-        ended = inside_another([command for command, _, _ in commands], without_override)
+        ended = [warm(*command, before=without_override) for command, _, _ in commands]
     finally:
         for path in (closed, dark, secret, run, *run.rglob("*")):
             path.chmod(0o755)
@@ -138,15 +134,5 @@ def test_a_table_that_cannot_be_written(whole: Whole, tmp_path: Path) -> None:
     """`amemgym run > table.txt` on a full disk: the run itself is finished."""
     directory = whole.copy(tmp_path / "run")
     (directory / "scores.json").unlink()
-    with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            [COMMAND, "resume", directory],
-            env=environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=full,
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
-            check=False,
-        )
-    assert "No space left" in sentence(Ended(done.returncode, "", done.stderr), 1)
+    assert "No space left" in sentence(warm("resume", directory, out="/dev/full"), 1)
     assert scores(directory) == scores(whole.directory)

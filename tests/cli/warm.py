@@ -5,31 +5,35 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.cli.helpers import PATIENCE, Ended, environment
 
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["amemgym.cli.main", "amemgym.llm.offline", "openai", "scipy.stats"])
+_CONTEXT.set_forkserver_preload(["tests.cli.loaded"])
 #: multiprocessing looks after all its processes whenever one begins, which must not fall into another thread's look
 _LOCK = threading.RLock()
 
 
 class WarmProcess:
-    """A command line at work."""
+    """A command line at work; `before` is called in its process first, and it may print to another file."""
 
     def __init__(
         self,
         *arguments: str | Path,
         env: dict[str, str] | None = None,
+        before: Callable[[], None] | None = None,
+        out: str | None = None,
     ) -> None:
         self._folder = tempfile.TemporaryDirectory()
         words = [str(argument) for argument in arguments]
         self._process = _CONTEXT.Process(
-            target=_main, args=(words, env or environment(), str(Path.cwd()), self._folder.name)
+            target=_main, args=(words, env or environment(), str(Path.cwd()), self._folder.name, before, out)
         )
         with _LOCK:
             self._process.start()
@@ -55,21 +59,45 @@ class WarmProcess:
         return Ended(code, out, err)
 
 
-def warm(*arguments: str | Path, env: dict[str, str] | None = None) -> Ended:
+def warm(
+    *arguments: str | Path,
+    env: dict[str, str] | None = None,
+    before: Callable[[], None] | None = None,
+    out: str | None = None,
+) -> Ended:
     """Run a command line to its end."""
-    return WarmProcess(*arguments, env=env).end()
+    return WarmProcess(*arguments, env=env, before=before, out=out).end()
 
 
-def _main(words: list[str], env: dict[str, str], here: str, folder: str) -> None:
+def die_at_write(number: int) -> None:
+    """From now on this process dies at the write of a whole file after so many, before the file is in its place."""
+    left, fsync = number, os.fsync
+
+    def dying(file: int) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        fsync(file)
+
+    os.fsync = dying
+
+
+def _main(
+    words: list[str], env: dict[str, str], here: str, folder: str, before: Callable[[], None] | None, out: str | None
+) -> None:
     os.setsid()
     os.environ.clear()
     os.environ.update(env)
     os.chdir(here)
-    for number, name in ((0, os.devnull), (1, f"{folder}/out"), (2, f"{folder}/err")):
+    Path(folder, "out").touch()
+    for number, name in ((0, os.devnull), (1, out or f"{folder}/out"), (2, f"{folder}/err")):
         file = os.open(name, os.O_RDWR | os.O_CREAT)
         os.dup2(file, number)
         os.close(file)
     Path(folder, "begun").touch()
+    if before is not None:
+        before()
     from amemgym.cli.main import main
 
     main(words)

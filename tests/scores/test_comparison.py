@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from scipy import stats
 
 from amemgym.errors import UsageError
 from amemgym.scores.comparison import AgentComparison, Comparison, Played, compare_runs
@@ -81,6 +82,13 @@ def test_equal_agents_share_a_rank_and_the_next_one_is_left_out() -> None:
     assert ranks == {"a": (1, 2), "b": (1, 2), "c": (3, 1)}
     # τ-b: of three pairs one is tied in both orders, the other two are the other way round
     assert found.tau == pytest.approx(-1)
+
+
+def test_tau_is_what_scipy_finds_also_where_one_order_alone_is_tied() -> None:
+    # 4, 3, 3, 2 of four questions right beside 2, 3, 4, 4
+    on, off = ([[[[1] * right + [0] * (4 - right)]] * 3 for right in rights] for rights in ((4, 3, 3, 2), (2, 3, 4, 4)))
+    found = compare_runs(played(dict(zip("abcd", on, strict=True))), played(dict(zip("abcd", off, strict=True))))
+    assert found.tau == stats.kendalltau([4, 3, 3, 2], [2, 3, 4, 4]).statistic
 
 
 def test_no_tau_where_there_is_no_order() -> None:

@@ -16,7 +16,7 @@ from scipy import stats
 from amemgym.evaluate import ExamResult
 from amemgym.scores import Cell, accuracy, memory_score
 from amemgym.scores.intervals import clipped, difference_interval, ratio_interval
-from amemgym.scores.pairs import Pair, compare_agents
+from amemgym.scores.pairs import Pair, adjusted_ps, compare_agents
 from amemgym.scores.power import users_needed
 
 
@@ -235,6 +235,11 @@ def test_p_is_adjusted_over_all_pairs_by_hand() -> None:
     assert [p.p for p in found] == [2 / 2**6, 2 / 2**2, 2 / 2**4]
     # the smallest times 3, the next times 3 / 2, the largest as it is
     assert [p.p_adjusted for p in found] == pytest.approx([0.09375, 0.5, 0.1875])
+
+
+@pytest.mark.parametrize("ps", [[0.2], [0.01, 0.04, 0.03, 0.5], [0.5, 0.5, 0.0002, 1.0, 1 / 3, 0.0002, 0.05]])
+def test_p_is_adjusted_as_by_scipy(ps: list[float]) -> None:
+    assert adjusted_ps([None, *ps]) == [None, *stats.false_discovery_control(ps, method="bh")]
 
 
 def test_a_larger_p_is_never_adjusted_below_a_smaller_one_and_pairs_without_p_do_not_count() -> None:

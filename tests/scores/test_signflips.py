@@ -5,11 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
-from amemgym.scores.signflips import RESAMPLES, sign_flip_p, smallest_p
+from amemgym.scores.signflips import RESAMPLES, SEED, sign_flip_p, smallest_p
 
 TENTHS = st.lists(st.integers(-9, 9).map(lambda n: Fraction(n, 10)), min_size=2, max_size=8)
 
@@ -65,3 +67,19 @@ def test_many_users_at_random_come_near_the_exact_p() -> None:
     (p,) = sign_flip_p([[1] * 12 + [-1] * 4])
     assert p == pytest.approx(2 * 2517 / 65536, abs=0.01)
     assert p != 2 * 2517 / 65536
+
+
+@pytest.mark.parametrize("users", [2, 9, 13, 14, 40])
+def test_it_is_what_scipy_finds_with_the_same_seed(users: int) -> None:
+    rows = np.random.default_rng(users).choice([-0.4, -0.1, 0.0, 0.1, 0.2, 1 / 3], size=(4, users))
+    expected = stats.permutation_test(
+        (rows,),
+        lambda values, axis: np.round(np.sum(values, axis=axis), 9),
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=RESAMPLES,
+        batch=500,
+        axis=-1,
+        random_state=np.random.default_rng(SEED),
+    )
+    assert sign_flip_p(rows.tolist()) == expected.pvalue.tolist()

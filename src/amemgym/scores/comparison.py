@@ -8,9 +8,11 @@ of it are finished, and a change's interval is paired by user, since what makes 
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 from amemgym.errors import UsageError
@@ -287,15 +289,17 @@ def _rank(name: str, values: Mapping[str, float | None]) -> int | None:
 
 
 def _tau(on: Mapping[str, float | None], off: Mapping[str, float | None]) -> float | None:
+    """Kendall's tau-b of the two orders; None where an order has no two agents apart."""
     names = [name for name in on if on[name] is not None and off[name] is not None]
     if len(names) < 2:
         return None
-    from scipy.stats import kendalltau  # as in intervals: not before it is needed
-
-    ranks = [[_rank(name, values) for name in names] for values in (on, off)]
-    if any(len(set(some)) == 1 for some in ranks):
+    ranks = [[_rank(name, values) or 0 for name in names] for values in (on, off)]
+    orders = [[(a > b) - (a < b) for a, b in combinations(some, 2)] for some in ranks]
+    untied = [sum(map(abs, some)) for some in orders]
+    if not all(untied):
         return None
-    return float(kendalltau(*ranks).statistic)
+    agreed: int = sum(a * b for a, b in zip(*orders, strict=True))
+    return min(1.0, max(-1.0, agreed / math.sqrt(untied[0]) / math.sqrt(untied[1])))
 
 
 def _side(run: Played, names: Sequence[str], standings: Sequence[Standing]) -> RunSide:

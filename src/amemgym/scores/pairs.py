@@ -155,13 +155,12 @@ def _differences(a: _Agent, b: _Agent) -> list[list[float]]:
 
 def adjusted_ps(ps: Sequence[float | None]) -> list[float | None]:
     """Benjamini and Hochberg's p over those that are known, each for all that were looked at together."""
-    known = [p for p in ps if p is not None]
-    if not known:
-        return [None] * len(ps)
-    from scipy.stats import false_discovery_control  # as in intervals: not before it is needed
-
-    adjusted = iter(false_discovery_control(known, method="bh"))
-    return [None if p is None else float(next(adjusted)) for p in ps]
+    known = sorted((p, place) for place, p in enumerate(ps) if p is not None)
+    adjusted: list[float | None] = [None] * len(ps)
+    smallest = 1.0
+    for rank, (p, place) in reversed(list(enumerate(known, start=1))):
+        adjusted[place] = smallest = min(smallest, p * (len(known) / rank))
+    return adjusted
 
 
 def _means(cells: Iterable[Cell], value: Callable[[Cell], float]) -> dict[Place, float]:
