@@ -3,7 +3,7 @@
 from amemgym.evaluate.failed import FailedEpisode, FailedEpisodes
 from amemgym.evaluate.imported import Import, import_directory
 from amemgym.evaluate.manifest import default_directory, describe_data, make_manifest
-from amemgym.evaluate.offpolicy import read_recorded, recorded_data
+from amemgym.evaluate.offpolicy import Recorded, read_recorded, recorded_data
 from amemgym.evaluate.results import (
     Conversation,
     EpisodeResult,
@@ -25,6 +25,7 @@ __all__ = [
     "FailedEpisodes",
     "Import",
     "ProbeResult",
+    "Recorded",
     "Run",
     "RunDirectory",
     "RunOutcome",
