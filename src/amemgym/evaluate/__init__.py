@@ -15,6 +15,7 @@ from amemgym.evaluate.results import (
 from amemgym.evaluate.run import Run, RunOutcome
 from amemgym.evaluate.rundir import RunDirectory
 from amemgym.evaluate.spec import RunSpec, make_spec, read_config
+from amemgym.evaluate.upperbound import variants_of
 from amemgym.evaluate.watch import RunWatcher
 
 __all__ = [
@@ -41,4 +42,5 @@ __all__ = [
     "read_config",
     "read_recorded",
     "recorded_data",
+    "variants_of",
 ]
