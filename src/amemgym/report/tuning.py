@@ -13,7 +13,7 @@ from rich.table import Table
 from amemgym import files
 from amemgym.report.markdown import text
 from amemgym.report.table import print_whole
-from amemgym.report.wording import NONE, interval, number, signed
+from amemgym.report.wording import interval, number, signed
 from amemgym.secrets import redact
 
 Summary = Mapping[str, Any]
@@ -40,13 +40,15 @@ def print_tuning(console: Console, summary: Summary) -> None:
 def markdown(summary: Summary) -> str:
     """The same as GitHub-flavoured Markdown. Names of others are escaped."""
     rule = ["---" if place in WORDS else "---:" for place in range(len(HEADER))]
-    rows = [list(HEADER), rule, *([text(cell) for cell in _row(t, summary)] for t in _ranked(summary))]
+    rows = [list(HEADER), rule]
+    for trial in _ranked(summary):
+        rows.append([text(cell) if place in WORDS else cell for place, cell in enumerate(_row(trial, summary))])
     table = "\n".join("| " + " | ".join(row) + " |" for row in rows)
     sides = [["held-out users", "agent", "accuracy", "95%", "memory score", "95%", "n"], ["---", "---", *["---:"] * 5]]
     for name, side in _sides(summary):
-        cells = [name, side["agent"], number(side["accuracy"]), interval(side["interval"])]
-        cells += [number(side["memory_score"]), interval(side["memory_score_interval"]), str(side["n"])]
-        sides.append([text(cell) for cell in cells])
+        score = [number(side["memory_score"]), interval(side["memory_score_interval"])]
+        sides.append([name, text(side["agent"]), number(side["accuracy"]), interval(side["interval"]), *score])
+        sides[-1].append(str(side["n"]))
     parts = [
         f"# Tuning of {text(summary['agent'])}: {text(summary['data']['name'])}, {text(summary['model'])}",
         "\n".join(f"- {text(line)}" for line in _result(summary)),
@@ -105,7 +107,8 @@ def _lines(summary: Summary) -> Iterator[str]:
     data, users = summary["data"], summary["users"]
     yield (
         f"data {data['name']} (sha256 {data['sha256'][:12]}…), model {summary['model']}, seed {summary['seed']};"
-        f" {len(users['training'])} training users, {len(users['held_out'])} held out"
+        f" {len(users['training'])} training user{'' if len(users['training']) == 1 else 's'},"
+        f" {len(users['held_out'])} held out"
     )
     steps = [f"{r['configurations']} on {r['users']} users × {r['periods']} periods" for r in summary["rungs"]]
     yield f"{len(summary['trials'])} of {summary['configurations']} configurations tried: {', then '.join(steps)}"
@@ -131,9 +134,10 @@ def _verdict(held_out: Mapping[str, Any]) -> str:
     pair = held_out["pair"]
     if pair is None:
         return "no other configuration was better than the agent as named, so there is nothing to compare"
-    told = f"difference {signed(pair['difference'])} {interval(pair['interval'])}, n {pair['n']}, {pair['users']} users"
+    users = f"{pair['users']} user{'' if pair['users'] == 1 else 's'}"
+    told = f"difference {_value(pair['difference'], pair['interval'], True)}, n {pair['n']}, {users}"
     if pair["memory_score_difference"] is not None:
-        score = f"{signed(pair['memory_score_difference'])} {interval(pair['memory_score_interval'])}"
+        score = _value(pair["memory_score_difference"], pair["memory_score_interval"], True)
         told += f"; of memory scores {score}"
     said = {
         "better": "the best is better on held-out users: the interval lies above 0",
@@ -153,9 +157,10 @@ def _needed(users_needed: Mapping[str, int | None]) -> str:
     return f" (users it takes to find a difference: {', '.join(known)})" if known else ""
 
 
-def _value(value: float | None, pair: Sequence[float] | None) -> str:
-    return number(value) if pair is None else f"{number(value)} {interval(pair)}"
+def _value(value: float | None, pair: Sequence[float] | None, is_difference: bool = False) -> str:
+    shown = signed(value) if is_difference else number(value)
+    return shown if pair is None else f"{shown} {interval(pair)}"
 
 
 def _shown(line: str) -> str:
-    return files.printable(redact(line)).replace(NONE, "–")
+    return files.printable(redact(line))

@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from amemgym.errors import UnknownName, UsageError
 from amemgym.evaluate import RunSpec, make_spec
@@ -69,25 +69,20 @@ class TuneSpec(BaseModel):
 
     @field_validator("freq", "n_s", "topk", "policies", "rooms", mode="before")
     @classmethod
-    def _listed(cls, value: Any) -> Any:
-        """A list, from text separated by commas or from one value."""
+    def _listed(cls, value: Any, info: ValidationInfo) -> Any:
+        """A list, from text separated by commas or from one value; in policies and rooms, 'none' is None."""
         if isinstance(value, str):
             value = [part.strip() for part in value.split(",") if part.strip()]
         elif isinstance(value, int | os.PathLike):
             value = [value]
-        return value
-
-    @field_validator("policies", "rooms", mode="before")
-    @classmethod
-    def _none(cls, value: Any) -> Any:
-        if isinstance(value, list | tuple):
-            paths = [os.fspath(one) if isinstance(one, os.PathLike) else one for one in value]
-            return [None if isinstance(one, str) and one.lower() == NONE else one for one in paths]
-        return value
+        if info.field_name not in ("policies", "rooms") or not isinstance(value, list | tuple):
+            return value
+        paths = [os.fspath(one) if isinstance(one, os.PathLike) else one for one in value]
+        return [None if isinstance(one, str) and one.lower() == NONE else one for one in paths]
 
     @field_validator("freq", "topk", "n_s", "rooms")
     @classmethod
-    def _in_range(cls, values: tuple[int | None, ...] | None, info: Any) -> Any:
+    def _in_range(cls, values: tuple[int | None, ...] | None, info: ValidationInfo) -> Any:
         least = 0 if info.field_name == "n_s" else 1
         for value in values or ():
             if value is not None and not least <= value <= MOST:
