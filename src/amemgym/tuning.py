@@ -118,7 +118,7 @@ class _Tuning:
         data = self._plan.dataset
         self._count = min(spec.trials, self._grid.size)
         self._rungs = make_rungs(data, self._split.training, self._count, spec.rungs, spec.eta, run.seed)
-        self._manifest = _manifest(spec, self._grid, self._split, self._rungs, self._plan)
+        self._manifest = _manifest(self._grid, self._split, self._rungs, self._plan)
 
     def done(self, out: str | Path | None) -> TuneReport:
         """Play what is not played yet, and write the result."""
@@ -248,7 +248,8 @@ def command(configuration: Configuration, agent: str, run: RunSpec) -> str:
     given: dict[str, Any] = {"agents": configuration.agent(agent)}
     given |= {"policy": configuration.policy, "room": configuration.room}
     plain = make_spec({})
-    given |= {n: value for n in RUN_SETTINGS if (value := getattr(run, n)) != getattr(plain, n)}
+    changing = [name for name in RUN_SETTINGS if name not in ("concurrency", "timeout", "attempts")]
+    given |= {n: value for n in changing if (value := getattr(run, n)) != getattr(plain, n)}
     words = [w for n, v in given.items() if v is not None for w in (f"--{n.replace('_', '-')}", str(v))]
     return shlex.join(["amemgym", "run", *words])
 
@@ -266,7 +267,7 @@ def _agent(name: str, run: RunSpec) -> AgentSpec:
     return parse_agent(name, run.context_tokens, run.timeout)
 
 
-def _manifest(spec: TuneSpec, grid: Grid, split: Split, rungs: Sequence[Rung], plan: RunPlan) -> dict[str, Any]:
+def _manifest(grid: Grid, split: Split, rungs: Sequence[Rung], plan: RunPlan) -> dict[str, Any]:
     """What is searched, and everything that can change what comes of it."""
     of_run = dict(plan.manifest["compared"])
     (agent,) = of_run.pop("agents")
@@ -282,7 +283,7 @@ def _manifest(spec: TuneSpec, grid: Grid, split: Split, rungs: Sequence[Rung], p
         **of_run,
         "agent": agent,
         **{name: choices.get(name, alone.get(name)) for name in ("freq", "n_s", "topk", "policy", "room")},
-        "trials": spec.trials,
+        "trials": rungs[0].configurations,
         "training": list(split.training),
         "rungs": [{"configurations": r.configurations, "users": list(r.users), "periods": r.periods} for r in rungs],
         "optuna": version("optuna"),
