@@ -18,6 +18,7 @@ import amemgym
 from amemgym import files
 from amemgym.llm import Usage
 from amemgym.search.watch import TuneWatcher
+from tests.cli.conftest import installed
 from tests.cli.helpers import PATIENCE, ColdProcess, contents, inside, sentence, strict_json, succeeded
 
 DATA = "bank:mini?users=4&periods=4&questions=3"
@@ -57,7 +58,9 @@ class Whole:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
     """An unbroken search, made by the Python face."""
     watcher, path = Counting(), tmp_path_factory.mktemp("tune") / "whole"
-    report = amemgym.tune("rag-2-0-1", DATA, topk=[1, 4, 30], n_s=(0, 4), trials=5, out=path, watcher=watcher)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("amemgym.plugins.entry_points", installed)
+        report = amemgym.tune("rag-2-0-1", DATA, topk=[1, 4, 30], n_s=(0, 4), trials=5, out=path, watcher=watcher)
     return Whole(path, strict_json(path / "tune.json"), watcher, report)
 
 
@@ -166,27 +169,10 @@ def test_the_difference_is_that_of_one_run_of_both(whole: Whole, tmp_path: Path)
         assert told[side]["memory_score"] == own["memory_score"]["ratio_of_means"]
 
 
-def test_the_command_line_finds_the_same_and_prints_it(whole: Whole, tmp_path: Path) -> None:
-    ended = succeeded(inside(*SEARCH, "--out", tmp_path / "again"))
-    for name in RESULT:
-        assert (tmp_path / "again" / name).read_bytes() == (whole.path / name).read_bytes()
-        assert str(tmp_path / "again" / name) in ended.out
-    told = whole.summary["held_out"]
-    for side in ("start", "best"):
-        low, high = told[side]["interval"]
-        assert f"{told[side]['agent']} {told[side]['accuracy']:.3f} [{low:.3f}, {high:.3f}], n 24" in ended.out
-    assert f"n {told['pair']['n']}, 2 users" in ended.out
-    assert "the best of many was lucky too" in ended.out and "offline, an embedded stand-in" in ended.out
-    assert whole.summary["best"]["command"] == (
-        f"amemgym run --agents {whole.summary['best']['agent']} --data '{DATA}'"
-    )
-    assert whole.summary["best"]["command"] in ended.out
-    assert all(trial["agent"] in ended.out for trial in whole.summary["trials"])
-    assert "note: at most 14 episodes" in ended.err
-
-
-def test_killed_and_started_again_it_ends_the_same_and_keeps_what_was_finished(whole: Whole, tmp_path: Path) -> None:
-    out = tmp_path / "killed"
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, bytes]]:
+    """The same search on the command line, killed while it played; and what was finished of it."""
+    out = tmp_path_factory.mktemp("tune") / "killed"
     process = ColdProcess(*SEARCH, "--out", out)
     deadline = time.monotonic() + PATIENCE
     while process.poll() is None and not list((out / "trials/002/r0").glob("journal/*/*")):
@@ -196,17 +182,40 @@ def test_killed_and_started_again_it_ends_the_same_and_keeps_what_was_finished(w
     os.killpg(process.pid, signal.SIGKILL)
     process.end()
     assert not (out / "tune.json").exists()
-    kept = contents(out / "trials/000/r0")
-    stamp = (out / "trials/000/r0/episodes").stat().st_mtime_ns
-    succeeded(inside(*SEARCH, "--out", out))
+    return out, contents(out / "trials/000/r0")
+
+
+def test_killed_and_started_again_it_ends_the_same_and_says_so(
+    whole: Whole, killed: tuple[Path, dict[str, bytes]]
+) -> None:
+    """Made by the Python face without a break, or by the command line with one: the same bytes."""
+    out, kept = killed
+    written = (out / "trials/000/r0/episodes").stat().st_mtime_ns
+    ended = succeeded(inside(*SEARCH, "--out", out))
+    assert contents(out / "trials/000/r0") == kept
+    assert (out / "trials/000/r0/episodes").stat().st_mtime_ns == written
     for name in RESULT:
         assert (out / name).read_bytes() == (whole.path / name).read_bytes()
-    assert contents(out / "trials/000/r0") == kept
-    assert (out / "trials/000/r0/episodes").stat().st_mtime_ns == stamp
-    refused = sentence(inside(*SEARCH, "--out", out, "--seed", "1", "--eta", "2"), 2)
+        assert str(out / name) in ended.out
+    told = whole.summary["held_out"]
+    for side in ("start", "best"):
+        low, high = told[side]["interval"]
+        assert f"{told[side]['agent']} {told[side]['accuracy']:.3f} [{low:.3f}, {high:.3f}], n 24" in ended.out
+    assert f"n {told['pair']['n']}, 2 users" in ended.out
+    assert "the best of many was lucky too" in ended.out and "offline, an embedded stand-in" in ended.out
+    command = whole.summary["best"]["command"]
+    assert command == f"amemgym run --agents {whole.summary['best']['agent']} --data '{DATA}'" and command in ended.out
+    assert all(trial["agent"] in ended.out for trial in whole.summary["trials"])
+    assert "note: at most 14 episodes" in ended.err
+
+
+def test_a_directory_of_another_search_is_refused_with_the_difference(whole: Whole) -> None:
+    before = contents(whole.path)
+    refused = sentence(inside(*SEARCH, "--out", whole.path, "--seed", "1", "--eta", "2"), 2)
     assert "holds a tuning of something else: seed is 0 there, 1 here" in refused
-    refused = sentence(inside(*SEARCH[:-2], "--trials", "4", "--out", out), 2)
+    refused = sentence(inside(*SEARCH[:-2], "--trials", "4", "--out", whole.path), 2)
     assert "trials is 5 there, 4 here" in refused
+    assert contents(whole.path) == before
 
 
 def test_where_nothing_is_better_the_agent_stays_as_named(tmp_path: Path) -> None:
