@@ -26,6 +26,7 @@ HEAVY = tuple(
         "letta_client",
         "zep_cloud",
         "gymnasium",
+        "optuna",
     ]
 )
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from amemgym.memory import Item, Memory
     from amemgym.messages import Message
     from amemgym.scenario import Dataset, Scenario, save_dataset
+    from amemgym.tuning import TuneReport, tune
 
 _WHERE = {
     "AuditReport": "auditing",
@@ -38,6 +39,7 @@ _WHERE = {
     "Memory": "memory",
     "Message": "messages",
     "RunReport": "api",
+    "TuneReport": "tuning",
     "Scenario": "scenario",
     "audit": "auditing",
     "card": "datasets",
@@ -52,6 +54,7 @@ _WHERE = {
     "sample_labels": "auditing",
     "save_dataset": "scenario",
     "score": "api",
+    "tune": "tuning",
     "write_card": "datasets",
     "write_report": "api",
 }
@@ -68,6 +71,7 @@ __all__ = [
     "Message",
     "RunReport",
     "Scenario",
+    "TuneReport",
     "__version__",
     "audit",
     "card",
@@ -82,6 +86,7 @@ __all__ = [
     "sample_labels",
     "save_dataset",
     "score",
+    "tune",
     "write_card",
     "write_report",
 ]

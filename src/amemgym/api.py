@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from amemgym.agents import AgentSpec, agent_of_class, told
-from amemgym.env import find_rules
-from amemgym.errors import AMemGymError, RunDirectoryError, RunFailed, UnknownName, UsageError, raised
+from amemgym.agents import AgentSpec
+from amemgym.errors import AMemGymError, RunDirectoryError, RunFailed, UnknownName, UsageError
 from amemgym.evaluate import (
     Coachings,
     FailedEpisodes,
@@ -26,26 +23,17 @@ from amemgym.evaluate import (
     RunWatcher,
     default_directory,
     import_directory,
-    make_manifest,
     make_spec,
-    read_recorded,
-    recorded_data,
 )
 from amemgym.generate import load_dataset
 from amemgym.llm import (
-    AGENT_KEY,
-    ModelSettings,
-    asks_endpoint,
-    check_choice,
-    check_model_name,
-    embedder_identity,
     know_keys,
 )
 from amemgym.memory import Memory
+from amemgym.planning import plan_run
 from amemgym.scenario import Dataset
 from amemgym.scores import OWN_ROLES, summarise
 from amemgym.scores.comparison import Comparison, Played, compare_runs
-from amemgym.secrets import redact
 from amemgym.together import wait_for
 
 #: how a failure of somebody else's code is told
@@ -130,39 +118,38 @@ def run_spec(
     resuming: bool = False,
     agents: Sequence[AgentSpec] | None = None,
     coachings: Coachings | None = None,
-    part_of: Path | None = None,
+    dataset: Dataset | None = None,
+    journals: Path | None = None,
+    way_on: str | None = None,
 ) -> RunReport:
-    """The same from a RunSpec. `classes` are memory classes by agent name; `user_key` is the simulated user's key.
+    """The same from a RunSpec.
 
-    `agents` are made already, in place of the named ones; `coachings` tell them what to remember, by agent. `part_of`
-    is the directory of an undertaking that this run is a part of, which is what is continued if it fails.
+    Args:
+        classes: memory classes by agent name.
+        user_key: the simulated user's key.
+        agents: made already, in place of those the spec names.
+        coachings: who tells an agent what to remember, by agent.
+        dataset: the data set the spec names, where it is loaded already.
+        journals: the directory of another run; what its journals hold of agents by these names, and of upper bounds, is
+            not asked again where the same call is made at the same place.
+        way_on: how an error says to go on, if not with `amemgym resume`.
     """
     watcher = watcher or RunWatcher()
-    know_keys()
-    model, user_model = spec.model_settings(), spec.user_settings(user_key)
-    for settings in (model, user_model):
-        check_model_name(settings.model)
-    embedder_identity(spec.embedder)
-    rules = find_rules(spec.protocol, spec.rounds_initial, spec.rounds_later)
-    agents = _checked(_agents(spec, watcher, classes or {}) if agents is None else list(agents))
-    own_models = [agent.model for agent in agents if agent.model and not agent.is_box]
-    check_addresses(spec, [model, user_model, *own_models])
-    for settings in (model, *own_models):
-        check_choice(settings)
-    dataset = _dataset(spec).only(spec.only).limited(spec.users, spec.periods)
-    recorded = read_recorded(Path(spec.off_policy), spec.off_policy_agent, dataset) if spec.off_policy else None
-    manifest = make_manifest(spec, dataset, agents, model, user_model, rules, recorded)
-    directory = RunDirectory(out or spec.out or default_directory(manifest))
-    run = Run(spec, dataset, agents, model, user_model, rules, directory, watcher, recorded, coachings)
+    plan = plan_run(spec, watcher, classes, user_key, dataset, agents)
+    directory = RunDirectory(out or spec.out or default_directory(plan.manifest))
+    played = (plan.dataset, plan.agents, plan.model, plan.user_model, plan.rules)
+    run = Run(spec, *played, directory, watcher, plan.recorded, coachings)
     if not directory.is_claimed:
         run.check()
     with directory.lock():
-        manifest = directory.claim(manifest, resuming)
-        directory.write_data(dataset)
+        manifest = directory.claim(plan.manifest, resuming)
+        directory.write_data(plan.dataset)
+        if journals is not None:
+            directory.take_journals(journals, [agent.name for agent in plan.agents])
         outcome = wait_for(run.play)
-        report = _report(manifest, outcome, directory, dataset)
+        report = _report(manifest, outcome, directory, plan.dataset)
         if isinstance(outcome.stopped, AMemGymError) and not isinstance(outcome.stopped, UsageError):
-            outcome.stopped.args = (continue_with(str(outcome.stopped), part_of or directory.path),)
+            outcome.stopped.args = (continue_with(str(outcome.stopped), directory.path, way_on),)
         if outcome.stopped is not None:
             raise outcome.stopped
         directory.write_scores(report.scores)
@@ -259,71 +246,6 @@ def _played(directory: str | Path) -> Played:
     return found
 
 
-def _dataset(spec: RunSpec) -> Dataset:
-    """The data that is played: off-policy, that of the recorded run."""
-    if spec.off_policy is None:
-        if spec.off_policy_agent is not None:
-            raise UsageError(f"--off-policy-agent {spec.off_policy_agent} needs --off-policy DIR, the run it played in")
-        return load_dataset(spec.data)
-    return recorded_data(Path(spec.off_policy), load_dataset(spec.data) if "data" in spec.model_fields_set else None)
-
-
-def _agents(spec: RunSpec, watcher: RunWatcher, classes: dict[str, type[Memory]]) -> list[AgentSpec]:
-    named = spec.model_copy(update={"agents": tuple(name for name in spec.agents if name not in classes)})
-    found = {name: agent for name, agent in zip(named.agents, named.agent_specs(watcher.said), strict=True)}
-    found |= {name: agent_of_class(cls, spec.context_tokens) for name, cls in classes.items()}
-    return told([found[name] for name in spec.agents], spec.policy, spec.room)
-
-
-def _checked(agents: list[AgentSpec]) -> list[AgentSpec]:
-    """Raises UsageError where an agent cannot play here, or two have one name."""
-    names = [agent.name for agent in agents]
-    if any(redact(name) != name for name in names):
-        # names are keys of what is written, and part of file names
-        raise UsageError("an agent's name holds an API key, and would be written to the run's files; rename the agent")
-    for agent in agents:
-        if not (agent.is_reference or agent.is_box):
-            _check_memory(agent)
-    _check_key(agents)
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise UsageError(f"two agents are called {', '.join(twice)}; give one of them another name")
-    return agents
-
-
-def check_addresses(spec: RunSpec, models: Sequence[ModelSettings]) -> None:
-    """Raises UsageError where an address is given that nothing would ask."""
-    if not any(asks_endpoint(settings.model) for settings in models):
-        where = "offline" if all(settings.model == "offline" for settings in models) else "on this machine"
-        for flag, url in (("--base-url", spec.base_url), ("--user-base-url", spec.user_base_url)):
-            if url:
-                raise UsageError(f"{flag} {url}: nothing is asked there, the model is {where}; add --model openai:NAME")
-
-
-def _check_key(agents: Sequence[AgentSpec]) -> None:
-    """Raises UsageError where one key would be sent to two servers, as it is meant for one of them."""
-    places = sorted({"//".join(urlsplit(a.model.base_url or "")[:2]) for a in agents if a.is_box and a.model})
-    if len(places) > 1 and os.environ.get(AGENT_KEY, "").strip():
-        raise UsageError(
-            f"{AGENT_KEY} would be sent to {' and '.join(place.replace('//', '://') for place in places)}; examine them"
-            " in runs of their own, each with its key, or unset it"
-        )
-
-
-def _check_memory(agent: AgentSpec) -> None:
-    """Raises UsageError where an agent's memory cannot even be made, before anything is played."""
-    try:
-        kind = agent.memory_type()
-        kind.check()
-        kind()
-    except AMemGymError:
-        raise
-    except Exception as error:
-        raise UsageError(
-            f"agent '{agent.name}': its memory cannot be made without arguments: {redact(raised(error))}"
-        ) from error
-
-
 def _report(manifest: dict[str, Any], outcome: RunOutcome, directory: RunDirectory, dataset: Dataset) -> RunReport:
     seconds: dict[str, float] = {}
     for episode in outcome.episodes:
@@ -337,14 +259,15 @@ def _report(manifest: dict[str, Any], outcome: RunOutcome, directory: RunDirecto
     return RunReport(scores, directory.path, tuple(outcome.failures), seconds)
 
 
-def continue_with(sentence: str, directory: Path) -> str:
+def continue_with(sentence: str, directory: Path, way_on: str | None = None) -> str:
     """The sentence, and how to go on from there."""
     end = "" if sentence.endswith((".", "!", "?")) else "."
-    return f"{sentence}{end} Finished work is kept; continue with: amemgym resume {shlex.quote(str(directory))}"
+    way = way_on or f"amemgym resume {shlex.quote(str(directory))}"
+    return f"{sentence}{end} Finished work is kept; continue with: {way}"
 
 
-def raise_for_failures(report: RunReport, part_of: Path | None = None) -> None:
-    """Raise RunFailed where something did not finish. `part_of` as in `run_spec`."""
+def raise_for_failures(report: RunReport, way_on: str | None = None) -> None:
+    """Raise RunFailed where something did not finish."""
     if report.failures:
         count = len(report.failures)
         counted = "1 episode or upper bound" if count == 1 else f"{count} episodes or upper bounds"
@@ -352,7 +275,7 @@ def raise_for_failures(report: RunReport, part_of: Path | None = None) -> None:
         failure = f"{counted} did not finish: {report.failures[0]}{more}."
         if any(CODE_RAISED in failure for failure in report.failures):
             failure += " What raised can be mended, but is then another run."
-        raise RunFailed(continue_with(failure, part_of or report.directory), report)
+        raise RunFailed(continue_with(failure, report.directory, way_on), report)
 
 
 def import_run(

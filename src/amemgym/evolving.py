@@ -7,6 +7,7 @@ learn.
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -102,6 +103,7 @@ def evolve_spec(spec: EvolveSpec, *, out: str | Path | None = None, watcher: Run
     arms = arms_of(agent, spec.feedback)
     manifest = _manifest(spec, dataset, split, agent, start, prompts)
     directory = EvolutionDirectory(out or spec.run.out or _default_directory(dataset, manifest))
+    way_on = f"amemgym resume {shlex.quote(str(directory.path))}"
     with directory.held():
         directory.claim(manifest)
         evolutions = {
@@ -124,9 +126,9 @@ def evolve_spec(spec: EvolveSpec, *, out: str | Path | None = None, watcher: Run
             watcher=watcher,
             agents=[agent, *(arm.training() for arm in arms)],
             coachings=evolutions,
-            part_of=directory.path,
+            way_on=way_on,
         )
-        raise_for_failures(training, directory.path)
+        raise_for_failures(training, way_on)
         for evolution in evolutions.values():
             directory.write_history(evolution)
         watcher.said(f"held out: {len(split.held_out)} users, who play by what was learned")
@@ -135,9 +137,9 @@ def evolve_spec(spec: EvolveSpec, *, out: str | Path | None = None, watcher: Run
             out=directory.held_out,
             watcher=watcher,
             agents=[agent, *_learned(arms, evolutions)],
-            part_of=directory.path,
+            way_on=way_on,
         )
-        raise_for_failures(held_out, directory.path)
+        raise_for_failures(held_out, way_on)
         summary = summarise_evolution(manifest, agent, arms, evolutions, training.scores, held_out.scores)
         directory.write_summary(summary)
     return EvolveReport(summary, directory.path, training, held_out)

@@ -5,13 +5,24 @@ from amemgym.agents.conversational import NO_REPLY, ConversationalAgent, Habits
 from amemgym.agents.policy import LONGEST_POLICY, fault_of, read_policy, told
 from amemgym.agents.protocol import Agent, Examinee, ExamQuestion, ExamReply, ProbeQuestion, ProbeReply
 from amemgym.agents.reference import Cell, Reference, is_reference, reference_agent, reference_names
-from amemgym.agents.spec import ASSISTANTS, AgentSpec, Purpose, agent_names, agent_of_class, is_agent_file, parse_agent
+from amemgym.agents.spec import (
+    ASSISTANTS,
+    ROOMS,
+    AgentSpec,
+    Purpose,
+    agent_names,
+    agent_of_class,
+    is_agent_file,
+    parse_agent,
+    with_numbers,
+)
 from amemgym.agents.v1config import read_agent_file
 
 __all__ = [
     "ASSISTANTS",
     "LONGEST_POLICY",
     "NO_REPLY",
+    "ROOMS",
     "Agent",
     "AgentSpec",
     "BoxAgent",
@@ -36,4 +47,5 @@ __all__ = [
     "reference_agent",
     "reference_names",
     "told",
+    "with_numbers",
 ]

@@ -166,6 +166,12 @@ def parse_agent(name: str, context_tokens: int = 128_000, timeout: float = 120.0
     return AgentSpec(name, memory, habits, told_variables=base == "awi-schema")
 
 
+def with_numbers(name: str, freq: int, n_s: int, topk: int) -> str:
+    """The name of the same agent with other numbers. Raises UsageError where those in its name are out of range."""
+    base = name if _is_assistant(name) else _with_numbers(name, DEFAULT_HABITS)[0]
+    return f"{base}-{freq}-{n_s}-{topk}"
+
+
 def agent_of_class(cls: type[Memory], context_tokens: int = 128_000) -> AgentSpec:
     """An agent with a memory class of your own, named after the class. Raises UsageError where it is no memory."""
     checked_memory(cls, getattr(cls, "__name__", repr(cls)))

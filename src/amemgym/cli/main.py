@@ -24,6 +24,7 @@ from amemgym.cli.report import report_command
 from amemgym.cli.resume import resume_command
 from amemgym.cli.run import run_command
 from amemgym.cli.score import score_command
+from amemgym.cli.tune import tune_command
 from amemgym.cli.validate import validate_command
 from amemgym.errors import AMemGymError, Interrupted
 from amemgym.secrets import redact
@@ -52,6 +53,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "validate": validate_command,
     "audit": audit_command,
     "card": card_command,
+    "tune": tune_command,
     "check-memory": check_memory_command,
     "list": list_command,
 }

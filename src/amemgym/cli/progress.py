@@ -17,7 +17,9 @@ from amemgym.errors import Interrupted
 from amemgym.evaluate import RunWatcher
 from amemgym.generate import GenerationWatcher, go_on_with
 from amemgym.llm import Usage, Watcher
+from amemgym.search.watch import TuneWatcher
 from amemgym.secrets import redact
+from amemgym.tuning import interrupted
 
 
 class Bars(Watcher, ABC):
@@ -124,6 +126,24 @@ class ProgressBars(Bars, RunWatcher):
         self._ended[user_id] += 1
         if self._ended[user_id] == self._episodes_a_user:
             self._advance("users", 1)
+
+
+class TuneBars(Bars, TuneWatcher):
+    """A search's bar: exam answers, those taken from earlier runs included."""
+
+    noted = "exams"
+
+    def interrupted(self, place: Path) -> str:
+        return interrupted(place)
+
+    def searching(self, exams: int) -> None:
+        self._add("exams", exams)
+
+    def examined(self, count: int = 1) -> None:
+        self._advance("exams", count)
+
+    def tried(self, configuration: str, said: str) -> None:
+        self.said(f"{configuration}: {said}")
 
 
 class GenerationBars(Bars, GenerationWatcher):

@@ -5,7 +5,7 @@ from amemgym.evaluate.examine import Seat, blaming, put_to_copy
 from amemgym.evaluate.failed import FailedEpisode, FailedEpisodes
 from amemgym.evaluate.imported import Import, import_directory
 from amemgym.evaluate.manifest import default_directory, describe_data, make_manifest
-from amemgym.evaluate.offpolicy import read_recorded, recorded_data
+from amemgym.evaluate.offpolicy import Recorded, read_recorded, recorded_data
 from amemgym.evaluate.players import Players, needs_endpoint
 from amemgym.evaluate.results import (
     Conversation,
@@ -18,6 +18,7 @@ from amemgym.evaluate.results import (
 from amemgym.evaluate.run import Run, RunOutcome
 from amemgym.evaluate.rundir import RunDirectory
 from amemgym.evaluate.spec import RunSpec, make_spec, read_config
+from amemgym.evaluate.upperbound import variants_of
 from amemgym.evaluate.watch import RunWatcher
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "Import",
     "Players",
     "ProbeResult",
+    "Recorded",
     "Run",
     "RunDirectory",
     "RunOutcome",
@@ -51,4 +53,5 @@ __all__ = [
     "read_config",
     "read_recorded",
     "recorded_data",
+    "variants_of",
 ]

@@ -20,7 +20,7 @@ a file that is there is finished. Known API keys are struck out of everything th
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -228,6 +228,21 @@ class RunDirectory:
 
     def coaching_journal(self, agent: str) -> Journal:
         return Journal(self.path / "journal" / "coaching" / f"{files.slug(agent)}.jsonl")
+
+    def take_journals(self, other: Path, agents: Iterable[str]) -> None:
+        """Copy another run's journals of these agents and of upper bounds, each whole, but for those begun here.
+
+        A call is taken from a journal by its place and request, so what is copied answers the same calls alone. Raises
+        StorageError.
+        """
+        for folder in ("upper-bound", *map(files.slug, agents)):
+            for source in sorted((other / "journal" / folder).rglob("*.jsonl")):
+                own = self.path / source.relative_to(other)
+                try:
+                    if not own.exists():
+                        files.write_bytes_atomically(own, source.read_bytes())
+                except OSError as error:
+                    raise files.storage_error(error, own) from error
 
     def write_episode(self, result: EpisodeResult) -> None:
         self._write(_episode_name(result.agent, result.user_id, result.trial), result.as_dict(), compact=True)

@@ -15,16 +15,16 @@ All but the journals are written whole or not at all. Known API keys are struck 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import TypeAdapter
 
 from amemgym import files
-from amemgym.clean import clean, differences
+from amemgym.clean import clean
 from amemgym.errors import RunDirectoryError
+from amemgym.evaluate.claimed import ClaimedDirectory
 from amemgym.evaluate.results import validated
 from amemgym.llm import Journal
 from amemgym.quality.findings import Finding, Verdict
@@ -33,38 +33,15 @@ FORMAT = 1
 WHAT = "audit"
 
 
-class _Manifest(BaseModel):
-    fingerprint: str
-    compared: dict[str, Any]
-
-
-_MANIFEST = TypeAdapter(_Manifest)
 _VERDICTS = TypeAdapter(list[Verdict])
 
 
-class AuditDirectory:
+class AuditDirectory(ClaimedDirectory):
     """One audit's files. Raises StorageError where the disk refuses, RunDirectoryError for what is no such audit."""
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = files.at_home(path)
-
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Hold the directory. Raises RunDirectoryError where another process does, or where it is no audit's."""
-        files.check_begun(self.path, "audit")
-        with files.held(self.path):
-            yield
-
-    def claim(self, manifest: Mapping[str, Any]) -> None:
-        """Make the directory this audit's, or find that it already is. Raises RunDirectoryError with the difference."""
-        there = self._manifest()
-        if there is None:
-            self._write("manifest.json", files.pretty_json(clean(manifest)))
-        elif there["fingerprint"] != manifest["fingerprint"]:
-            changed = "; ".join(differences(there["compared"], manifest["compared"])[:3]) or "the fingerprint"
-            raise RunDirectoryError(
-                f"{self.path} holds an audit of something else: {changed}. Choose another folder with --out"
-            )
+    what = WHAT
+    named = "an audit"
+    format = FORMAT
 
     def journal(self, user_id: str) -> Journal:
         return Journal(self.path / "journal" / f"{files.slug(user_id)}.jsonl")
@@ -88,36 +65,13 @@ class AuditDirectory:
 
     def write_verdicts(self, user_id: str, verdicts: Iterable[Verdict]) -> None:
         told = [vars(verdict) for verdict in verdicts]
-        self._write(f"verdicts/{files.slug(user_id)}.json", files.compact_json(clean(told)))
+        self.write(f"verdicts/{files.slug(user_id)}.json", files.compact_json(clean(told)))
 
     def write_findings(self, findings: Iterable[Finding]) -> Path:
-        return self._write("findings.jsonl", "".join(files.compact_json(clean(f.as_dict())) for f in findings))
+        return self.write("findings.jsonl", "".join(files.compact_json(clean(f.as_dict())) for f in findings))
 
     def write_summary(self, summary: Mapping[str, Any]) -> Path:
-        return self._write("audit.json", files.pretty_json(clean(summary)))
+        return self.write("audit.json", files.pretty_json(clean(summary)))
 
     def write_agreement(self, agreement: Mapping[str, Any]) -> Path:
-        return self._write("agreement.json", files.pretty_json(clean(agreement)))
-
-    def _manifest(self) -> dict[str, Any] | None:
-        path = self.path / "manifest.json"
-        try:
-            if not path.exists():
-                return None
-            manifest = json.loads(path.read_text(encoding="utf-8"))
-            if not isinstance(manifest, dict) or manifest.get("what") != WHAT:
-                raise RunDirectoryError(f"{self.path} holds no audit, but something else; choose another --out")
-            if manifest.get("format") != FORMAT:
-                raise RunDirectoryError(
-                    f"{path} has format {manifest.get('format')!r}, this version reads {FORMAT}; choose another --out"
-                )
-            validated(_MANIFEST, manifest)
-            return manifest
-        except OSError as error:
-            raise RunDirectoryError(f"cannot read {path}: {error.strerror}") from error
-        except (ValueError, RecursionError) as error:
-            raise RunDirectoryError(f"{path} is damaged ({error}); choose another folder with --out") from error
-
-    def _write(self, name: str, text: str) -> Path:
-        files.write_atomically(self.path / name, text)
-        return self.path / name
+        return self.write("agreement.json", files.pretty_json(clean(agreement)))

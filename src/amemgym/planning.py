@@ -1,0 +1,136 @@
+"""What a run would play: its data, agents, models and protocol, checked as far as can be before anything is played."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from amemgym.agents import AgentSpec, agent_of_class, told
+from amemgym.env import Rules, find_rules
+from amemgym.errors import AMemGymError, UsageError, raised
+from amemgym.evaluate import Recorded, RunSpec, RunWatcher, make_manifest, read_recorded, recorded_data
+from amemgym.generate import load_dataset
+from amemgym.llm import (
+    AGENT_KEY,
+    ModelSettings,
+    asks_endpoint,
+    check_choice,
+    check_model_name,
+    embedder_identity,
+    know_keys,
+)
+from amemgym.memory import Memory
+from amemgym.scenario import Dataset
+from amemgym.secrets import redact
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """What a run would play, checked as far as can be without a model; nothing is written yet."""
+
+    dataset: Dataset
+    agents: list[AgentSpec]
+    model: ModelSettings
+    user_model: ModelSettings
+    rules: Rules
+    recorded: Recorded | None
+    manifest: dict[str, Any]
+
+
+def plan_run(
+    spec: RunSpec,
+    watcher: RunWatcher,
+    classes: dict[str, type[Memory]] | None = None,
+    user_key: SecretStr | None = None,
+    dataset: Dataset | None = None,
+    agents: Sequence[AgentSpec] | None = None,
+) -> RunPlan:
+    """The plan of a run; `dataset` is the one the spec names, where it is loaded already, `agents` those that play in
+    place of the ones it names."""
+    know_keys()
+    model, user_model = spec.model_settings(), spec.user_settings(user_key)
+    for settings in (model, user_model):
+        check_model_name(settings.model)
+    embedder_identity(spec.embedder)
+    rules = find_rules(spec.protocol, spec.rounds_initial, spec.rounds_later)
+    agents = _checked(_agents(spec, watcher, classes or {}) if agents is None else list(agents))
+    own_models = [agent.model for agent in agents if agent.model and not agent.is_box]
+    check_addresses(spec, [model, user_model, *own_models])
+    for settings in (model, *own_models):
+        check_choice(settings)
+    whole = _dataset(spec) if dataset is None else dataset
+    played = whole.only(spec.only).limited(spec.users, spec.periods)
+    recorded = read_recorded(Path(spec.off_policy), spec.off_policy_agent, played) if spec.off_policy else None
+    manifest = make_manifest(spec, played, agents, model, user_model, rules, recorded)
+    return RunPlan(played, agents, model, user_model, rules, recorded, manifest)
+
+
+def _dataset(spec: RunSpec) -> Dataset:
+    """The data that is played: off-policy, that of the recorded run."""
+    if spec.off_policy is None:
+        if spec.off_policy_agent is not None:
+            raise UsageError(f"--off-policy-agent {spec.off_policy_agent} needs --off-policy DIR, the run it played in")
+        return load_dataset(spec.data)
+    return recorded_data(Path(spec.off_policy), load_dataset(spec.data) if "data" in spec.model_fields_set else None)
+
+
+def _agents(spec: RunSpec, watcher: RunWatcher, classes: dict[str, type[Memory]]) -> list[AgentSpec]:
+    named = spec.model_copy(update={"agents": tuple(name for name in spec.agents if name not in classes)})
+    found = {name: agent for name, agent in zip(named.agents, named.agent_specs(watcher.said), strict=True)}
+    found |= {name: agent_of_class(cls, spec.context_tokens) for name, cls in classes.items()}
+    return told([found[name] for name in spec.agents], spec.policy, spec.room)
+
+
+def _checked(agents: list[AgentSpec]) -> list[AgentSpec]:
+    """Raises UsageError where an agent cannot play here, or two have one name."""
+    names = [agent.name for agent in agents]
+    if any(redact(name) != name for name in names):
+        # names are keys of what is written, and part of file names
+        raise UsageError("an agent's name holds an API key, and would be written to the run's files; rename the agent")
+    for agent in agents:
+        if not (agent.is_reference or agent.is_box):
+            _check_memory(agent)
+    _check_key(agents)
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise UsageError(f"two agents are called {', '.join(twice)}; give one of them another name")
+    return agents
+
+
+def check_addresses(spec: RunSpec, models: Sequence[ModelSettings]) -> None:
+    """Raises UsageError where an address is given that nothing would ask."""
+    if not any(asks_endpoint(settings.model) for settings in models):
+        where = "offline" if all(settings.model == "offline" for settings in models) else "on this machine"
+        for flag, url in (("--base-url", spec.base_url), ("--user-base-url", spec.user_base_url)):
+            if url:
+                raise UsageError(f"{flag} {url}: nothing is asked there, the model is {where}; add --model openai:NAME")
+
+
+def _check_key(agents: Sequence[AgentSpec]) -> None:
+    """Raises UsageError where one key would be sent to two servers, as it is meant for one of them."""
+    places = sorted({"//".join(urlsplit(a.model.base_url or "")[:2]) for a in agents if a.is_box and a.model})
+    if len(places) > 1 and os.environ.get(AGENT_KEY, "").strip():
+        raise UsageError(
+            f"{AGENT_KEY} would be sent to {' and '.join(place.replace('//', '://') for place in places)}; examine them"
+            " in runs of their own, each with its key, or unset it"
+        )
+
+
+def _check_memory(agent: AgentSpec) -> None:
+    """Raises UsageError where an agent's memory cannot even be made, before anything is played."""
+    try:
+        kind = agent.memory_type()
+        kind.check()
+        kind()
+    except AMemGymError:
+        raise
+    except Exception as error:
+        raise UsageError(
+            f"agent '{agent.name}': its memory cannot be made without arguments: {redact(raised(error))}"
+        ) from error
