@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from amemgym.agents import ROOMS, AgentSpec, told, with_numbers
 from amemgym.errors import UsageError
 from amemgym.evaluate import RunSpec
-from amemgym.search.spec import NONE, TuneSpec
+from amemgym.search.spec import TuneSpec
 
 #: memories that are read whole, or not at all, so that topk changes nothing
 WITHOUT_TOPK = ("none", "in-context")
@@ -128,8 +127,3 @@ def check_searchable(name: str, agent: AgentSpec) -> None:
 def _ordered(values: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
     """Numbers from low to high, no limit last: near numbers are alike, which the search may use."""
     return None if values is None else tuple(sorted(values, key=lambda value: math.inf if value is None else value))
-
-
-def policy_name(policy: str | None) -> str:
-    """A policy in few words: its file's name."""
-    return NONE if policy is None else Path(policy).name
