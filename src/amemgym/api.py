@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
+from amemgym import files
 from amemgym.agents import AgentSpec, agent_of_class, told
 from amemgym.env import find_rules
 from amemgym.errors import AMemGymError, RunDirectoryError, RunFailed, UnknownName, UsageError, raised
@@ -31,6 +32,7 @@ from amemgym.evaluate import (
     read_recorded,
     recorded_data,
 )
+from amemgym.evolve import EVOLUTION
 from amemgym.generate import load_dataset
 from amemgym.llm import (
     AGENT_KEY,
@@ -47,6 +49,7 @@ from amemgym.scores import OWN_ROLES, summarise
 from amemgym.scores.comparison import Comparison, Played, compare_runs
 from amemgym.secrets import redact
 from amemgym.together import wait_for
+from amemgym.undertaking import kind_of
 
 #: how a failure of somebody else's code is told
 CODE_RAISED = "code raised"
@@ -212,7 +215,8 @@ def write_report(
     """Write a report of what is finished in a run directory; returns the files written.
 
     Args:
-        run: its directory, or what `run`, `resume`, `score` or `import_run` gave.
+        run: its directory, or what `run`, `resume`, `score` or `import_run` gave. An evolution's directory has a page
+            of its own, and no other format.
         format: `html` or `md` (a report), `csv` or `parquet` (one row an exam), `png` or `svg` (figures).
         out: the file, or for figures the folder, if not in the run's directory; what ends in / is a folder.
         users: ids of users; html tells the stories of these alone, csv and parquet have their rows. The file is then
@@ -222,10 +226,13 @@ def write_report(
     Raises:
         AMemGymError: one of `amemgym.errors`.
     """
+    from amemgym.report.evolution import write_evolution_report
     from amemgym.report.write import check_report, write_files  # a run needs none of it
 
     check_report(format, out, users)
     know_keys()
+    if not isinstance(run, RunReport) and kind_of(run) == EVOLUTION:
+        return write_evolution_report(files.at_home(run), format, out, users)
     scored = run if isinstance(run, RunReport) else score(run, write=False)
     scores, place = scored.scores, RunDirectory(scored.directory)
     for user in users or ():
