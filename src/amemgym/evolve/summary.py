@@ -106,10 +106,11 @@ def _gain(held_out: Mapping[str, Any], none: str, arm: str, how: str) -> dict[st
     sign = 1 if pair["a"] == arm else -1
 
     def signed(value: float | None) -> float | None:
-        return None if value is None else sign * value
+        # + 0.0, here and below: a zero that is turned around is no −0
+        return None if value is None else sign * value + 0.0
 
     def turned(interval: Sequence[float] | None) -> list[float] | None:
-        return None if interval is None else sorted(sign * end for end in interval)
+        return None if interval is None else sorted(sign * end + 0.0 for end in interval)
 
     return {
         "agent": arm,

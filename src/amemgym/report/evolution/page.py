@@ -197,7 +197,10 @@ def _settings(evolved: Evolved) -> list[tuple[str, str]]:
     own = {name: value for name, value in evolved.about.items() if name != "name"}
     rest = {name: value for name, value in evolved.settings.items() if name not in SHOWN and name not in own}
     return [
-        (name if name == "n_s" else name.replace("_", " "), "yes" if value is True else "no" if value is False else str(value))
+        (
+            name if name == "n_s" else name.replace("_", " "),
+            "yes" if value is True else "no" if value is False else str(value),
+        )
         for name, value in {**own, **rest}.items()
         if value is not None
     ]

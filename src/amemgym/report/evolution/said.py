@@ -52,8 +52,9 @@ def history(arm: Arm) -> Iterator[str]:
     ):
         if periods := arm.periods(outcome):
             yield f"{said} after {_periods(periods)}"
-    first, last = len(arm.start), len(arm.policies[-1])
-    yield f"from {count(first)} to {count(last)} characters"
+    first, last = arm.start, arm.policies[-1]
+    before = "as at the beginning" if first == last else f"at first {count(len(first))}"
+    yield f"{count(len(last))} characters, {before}"
 
 
 def unusable(arm: Arm) -> Iterator[tuple[int, str]]:

@@ -104,15 +104,16 @@ def _notes(evolved: Evolved) -> Iterator[str]:
         f"data {data.name} (sha256 {data.sha256[:12]}…); protocol {protocol.name} (version {protocol.version}), seed"
         f" {evolved.seed}; {evolved.agent} learns nothing"
     )
-    yield f"{TRAINING}."
-    for name in list(evolved.arms)[:1]:
+    if evolved.arms:
+        yield f"{TRAINING}."
+        name = next(iter(evolved.arms))
         yield (
             f"{name}: told what was learned a period after it was, as the training users were; {evolved.last(name)}:"
             " told the last of it from the beginning"
         )
+        yield f"gains are paired by user; p: sign flips over users, of one gain. {VERDICTS}"
     yield (
-        f"±: 95%, clustered by user; gains are paired by user. p: sign flips over users, of one gain. {VERDICTS}."
-        f" Memory score: {SCORES[evolved.first_score]}. By period: ▁ 0 to █ 1. ~: estimated"
+        f"±: 95%, clustered by user. Memory score: {SCORES[evolved.first_score]}. By period: ▁ 0 to █ 1. ~: estimated"
     )
     if {evolved.model, evolved.user_model} != {"offline"}:
         yield f"model: {evolved.model}, simulated user: {evolved.user_model}"

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
+from amemgym.clean import clean
 from amemgym.report.wording import NOT_SHOWN, verdict
 
 Interval = tuple[float, float]
@@ -204,5 +205,5 @@ class Evolved(Part):
 
 
 def told(summary: Mapping[str, Any]) -> Evolved:
-    """A summary as its parts. Raises ValidationError (a ValueError)."""
-    return Evolved.model_validate(summary)
+    """A summary as its parts, without any known key and half character. Raises ValidationError (a ValueError)."""
+    return Evolved.model_validate(clean(summary))
