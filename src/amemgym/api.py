@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import SecretStr
 
+from amemgym import files
 from amemgym.agents import AgentSpec
 from amemgym.errors import AMemGymError, RunDirectoryError, RunFailed, UnknownName, UsageError
 from amemgym.evaluate import (
@@ -25,6 +26,7 @@ from amemgym.evaluate import (
     import_directory,
     make_spec,
 )
+from amemgym.evolve import EVOLUTION
 from amemgym.generate import load_dataset
 from amemgym.llm import (
     know_keys,
@@ -35,6 +37,7 @@ from amemgym.scenario import Dataset
 from amemgym.scores import OWN_ROLES, summarise
 from amemgym.scores.comparison import Comparison, Played, compare_runs
 from amemgym.together import wait_for
+from amemgym.undertaking import kind_of
 
 #: how a failure of somebody else's code is told
 CODE_RAISED = "code raised"
@@ -199,7 +202,8 @@ def write_report(
     """Write a report of what is finished in a run directory; returns the files written.
 
     Args:
-        run: its directory, or what `run`, `resume`, `score` or `import_run` gave.
+        run: its directory, or what `run`, `resume`, `score` or `import_run` gave. An evolution's directory has a page
+            of its own, and no other format.
         format: `html` or `md` (a report), `csv` or `parquet` (one row an exam), `png` or `svg` (figures).
         out: the file, or for figures the folder, if not in the run's directory; what ends in / is a folder.
         users: ids of users; html tells the stories of these alone, csv and parquet have their rows. The file is then
@@ -209,10 +213,13 @@ def write_report(
     Raises:
         AMemGymError: one of `amemgym.errors`.
     """
+    from amemgym.report.evolution import write_evolution_report
     from amemgym.report.write import check_report, write_files  # a run needs none of it
 
     check_report(format, out, users)
     know_keys()
+    if not isinstance(run, RunReport) and kind_of(run) == EVOLUTION:
+        return write_evolution_report(files.at_home(run), format, out, users)
     scored = run if isinstance(run, RunReport) else score(run, write=False)
     scores, place = scored.scores, RunDirectory(scored.directory)
     for user in users or ():

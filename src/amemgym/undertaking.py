@@ -90,6 +90,14 @@ class Undertaking:
         return self.path / name
 
 
+def parts_of(folder: Path) -> list[str]:
+    """The names of the run directories in an undertaking's."""
+    try:
+        return sorted(entry.name for entry in folder.iterdir() if (entry / "manifest.json").is_file())
+    except OSError:
+        return []
+
+
 def kind_of(folder: str | Path) -> str | None:
     """What is kept in a folder by its manifest (`evolution`, `tuning`); None for a run, or where it cannot be told."""
     try:

@@ -1,4 +1,5 @@
-"""The card's page in a browser: nothing from data runs, nothing is asked for, and it fits a phone in light and dark."""
+"""Pages of cards and of an evolution in a browser: nothing from data runs, nothing is asked for, and each fits a phone in
+light and dark."""
 
 from __future__ import annotations
 
@@ -8,16 +9,21 @@ import pytest
 from playwright.sync_api import Browser
 
 import amemgym
+from amemgym.evolving import evolve
+from amemgym.report import write_evolution
 from tests.quality.made import gold_first, users
 from tests.report.test_browser import OVERFLOW, PHONE
 from tests.report.test_card import evil_card
+from tests.report.test_evolution import evil
 
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folder = tmp_path_factory.mktemp("cards")
     cards = [amemgym.card(users(8, seed=1, change=gold_first, still=True)), evil_card(folder)]
-    return [amemgym.write_card(card, out=folder / f"{number}.html") for number, card in enumerate(cards)]
+    written = [amemgym.write_card(card, out=folder / f"{number}.html") for number, card in enumerate(cards)]
+    evolved = evolve("awi", "bank:mini", training=1, periods=2, probe=False, out=folder / "evolved").summary
+    return [*written, write_evolution(folder, evil(evolved))]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -31,7 +37,9 @@ def test_the_page_is_quiet_whole_and_fits(browser: Browser, pages: list[Path], s
         page.goto(path.as_uri())
         assert page.evaluate("window.hacked") is None
         assert page.evaluate(OVERFLOW) <= 0
-        assert page.locator("figure.rows svg.chart .mark").count() > 8
+        page.evaluate("document.querySelectorAll('details').forEach((details) => { details.open = true; })")
+        assert page.evaluate(OVERFLOW) <= 0
+        assert page.locator("svg.chart .mark").count() > 8
         ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (ground == "rgb(255, 255, 255)") == (scheme == "light")
         assert (said, asked) == ([], [path.as_uri()])

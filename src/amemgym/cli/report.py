@@ -36,7 +36,7 @@ def report_command(
         ),
     ] = None,
 ) -> None:
-    """Write a report of what is finished in a run, and print where. Needs no data and no model."""
+    """Write a report of what is finished in a run, or of an evolution, and print where. Needs no data and no model."""
     written = api.write_report(directory, format, out, user or None, watcher=Remarks())
     show_paths(written)
 

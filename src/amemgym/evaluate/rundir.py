@@ -34,6 +34,7 @@ from amemgym.errors import DataError, RunDirectoryError
 from amemgym.evaluate.results import EpisodeResult, UpperBoundResult, check_against, validated
 from amemgym.llm import Journal
 from amemgym.scenario import Dataset, Scenario, read_dataset
+from amemgym.undertaking import parts_of
 from amemgym.version import __version__
 
 FORMAT = 2
@@ -178,6 +179,12 @@ class RunDirectory:
             yield
 
     def _format_error(self, manifest: Mapping[str, Any]) -> RunDirectoryError:
+        if isinstance(what := manifest.get("what"), str):
+            runs = [str(self.path / name) for name in parts_of(self.path)]
+            way = f"name one of the runs in it: {', '.join(runs)}" if runs else "it holds no run yet"
+            return RunDirectoryError(
+                f"{self.path} holds {'an' if what[:1] in 'aeiou' else 'a'} {what}, not a run; {way}"
+            )
         compared = manifest.get("compared")
         by = compared.get("amemgym") if isinstance(compared, dict) else None
         written = f" and was written by amemgym {by}" if by else ""

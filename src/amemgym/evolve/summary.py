@@ -27,9 +27,7 @@ _CURVE = (
     "by_period_intervals",
     "memory_score",
     "calls",
-    "input_tokens",
-    "output_tokens",
-    "tokens_estimated",
+    "tokens",
 )
 
 
@@ -46,16 +44,22 @@ def summarise_evolution(
         "what": "evolution",
         "fingerprint": manifest.fingerprint,
         "amemgym": held_out["amemgym"],
+        "protocol": held_out["protocol"],
+        "seed": held_out["seed"],
         "agent": agent.name,
+        "about": manifest.compared["agent"],
         "purpose": agent.purpose,
         "room": agent.room,
         "model": held_out["model"],
+        "user_model": held_out["user_model"],
+        "settings": manifest.compared["run"],
         "data": {
             "name": held_out["data"]["name"],
             "sha256": held_out["data"]["sha256"],
             "training_users": manifest.compared["training_users"],
             "held_out_users": manifest.compared["held_out_users"],
         },
+        "first_score": held_out["first_score"],
         "random": {"training": training["random"], "held_out": held_out["random"]},
         "none": {"training": _curve(training, agent.name), "held_out": _curve(held_out, agent.name)},
         "arms": {arm.name: _arm(arm, evolutions[arm.name], training, held_out) for arm in arms},
@@ -64,8 +68,14 @@ def summarise_evolution(
             for arm in arms
             for name, where in ((arm.name, "period by period"), (arm.last, "last policy from the beginning"))
         ],
-        "warnings": held_out["warnings"],
+        "warnings": list(dict.fromkeys([*_warnings(held_out, "held-out"), *_warnings(training, "training")])),
     }
+
+
+def _warnings(scores: Mapping[str, Any], users: str) -> list[str]:
+    """Of the run, then of its agents, which may be warned of on some users alone."""
+    of_agents = [f"{name}, {users} users: {said}" for name, a in scores["agents"].items() for said in a["warnings"]]
+    return [*scores["warnings"], *of_agents]
 
 
 def _arm(arm: Arm, evolution: Evolution, training: Mapping[str, Any], held_out: Mapping[str, Any]) -> dict[str, Any]:
@@ -96,10 +106,11 @@ def _gain(held_out: Mapping[str, Any], none: str, arm: str, how: str) -> dict[st
     sign = 1 if pair["a"] == arm else -1
 
     def signed(value: float | None) -> float | None:
-        return None if value is None else sign * value
+        # + 0.0, here and below: a zero that is turned around is no −0
+        return None if value is None else sign * value + 0.0
 
     def turned(interval: Sequence[float] | None) -> list[float] | None:
-        return None if interval is None else sorted(sign * end for end in interval)
+        return None if interval is None else sorted(sign * end + 0.0 for end in interval)
 
     return {
         "agent": arm,
@@ -110,6 +121,7 @@ def _gain(held_out: Mapping[str, Any], none: str, arm: str, how: str) -> dict[st
         "difference": signed(pair["difference"]),
         "interval": turned(pair["interval"]),
         "p": pair["p"],
+        "smallest_p": pair["smallest_p"],
         "memory_score_difference": signed(pair["memory_score_difference"]),
         "memory_score_interval": turned(pair["memory_score_interval"]),
     }

@@ -172,8 +172,10 @@ def stacked_row(label: str, shares: Mapping[str, float]) -> Svg:
     return _drawing(ROW, said, parts)
 
 
-def line_chart(label: str, series: Sequence[Series], scale: Scale, names: Sequence[str]) -> Svg:
-    """Lines over places with names. Intervals are thin bars, points on few cells hollow."""
+def line_chart(
+    label: str, series: Sequence[Series], scale: Scale, names: Sequence[str], marks: Mapping[str, float] | None = None
+) -> Svg:
+    """Lines over places with names. Intervals are thin bars, points on few cells hollow; marks are lines across."""
     places = len(names)
     parts = []
     for tick in scale.ticks():
@@ -182,6 +184,10 @@ def line_chart(label: str, series: Sequence[Series], scale: Scale, names: Sequen
     for place, said in enumerate(names):
         x = f"{(place + 0.5) / places:.2%}"
         parts.append(element("text", said, class_="label", x=x, y=PLOT + 28, text_anchor="middle"))
+    for said, mark in (marks or {}).items():
+        y = _down(scale, mark)
+        parts.append(element("line", class_="bound", x1=0, x2="100%", y1=y, y2=y))
+        parts.append(element("text", f"{said} {number(mark)}", class_="label", x="100%", y=y + 14, text_anchor="end"))
     for number_, one in enumerate(series):
         shift = (number_ - (len(series) - 1) / 2) * 0.6 / max(len(series), 4) / max(places, 1)
         parts.append(element("g", *_curve(one, scale, places, shift), class_=one.look.css))
