@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
+from amemgym import files
 from amemgym.agents import AgentSpec, agent_of_class, told
 from amemgym.env import find_rules
 from amemgym.errors import AMemGymError, RunDirectoryError, RunFailed, UnknownName, UsageError, raised
@@ -47,6 +48,7 @@ from amemgym.scores import OWN_ROLES, summarise
 from amemgym.scores.comparison import Comparison, Played, compare_runs
 from amemgym.secrets import redact
 from amemgym.together import wait_for
+from amemgym.undertaking import kind_of
 
 #: how a failure of somebody else's code is told
 CODE_RAISED = "code raised"
@@ -137,23 +139,8 @@ def run_spec(
     `agents` are made already, in place of the named ones; `coachings` tell them what to remember, by agent. `part_of`
     is the directory of an undertaking that this run is a part of, which is what is continued if it fails.
     """
-    watcher = watcher or RunWatcher()
-    know_keys()
-    model, user_model = spec.model_settings(), spec.user_settings(user_key)
-    for settings in (model, user_model):
-        check_model_name(settings.model)
-    embedder_identity(spec.embedder)
-    rules = find_rules(spec.protocol, spec.rounds_initial, spec.rounds_later)
-    agents = _checked(_agents(spec, watcher, classes or {}) if agents is None else list(agents))
-    own_models = [agent.model for agent in agents if agent.model and not agent.is_box]
-    check_addresses(spec, [model, user_model, *own_models])
-    for settings in (model, *own_models):
-        check_choice(settings)
-    dataset = _dataset(spec).only(spec.only).limited(spec.users, spec.periods)
-    recorded = read_recorded(Path(spec.off_policy), spec.off_policy_agent, dataset) if spec.off_policy else None
-    manifest = make_manifest(spec, dataset, agents, model, user_model, rules, recorded)
-    directory = RunDirectory(out or spec.out or default_directory(manifest))
-    run = Run(spec, dataset, agents, model, user_model, rules, directory, watcher, recorded, coachings)
+    run, manifest = _prepared(spec, out, watcher, classes or {}, user_key, agents, coachings, part_of)
+    directory, dataset = run.directory, run.dataset
     if not directory.is_claimed:
         run.check()
     with directory.lock():
@@ -169,6 +156,44 @@ def run_spec(
     return report
 
 
+def check_spec(spec: RunSpec, agents: Sequence[AgentSpec]) -> None:
+    """Raises what `run_spec` would raise before anything is written, for who writes something before it."""
+    _prepared(spec, None, None, {}, None, agents, None, None)[0].check()
+
+
+def _prepared(
+    spec: RunSpec,
+    out: str | Path | None,
+    watcher: RunWatcher | None,
+    classes: dict[str, type[Memory]],
+    user_key: SecretStr | None,
+    agents: Sequence[AgentSpec] | None,
+    coachings: Coachings | None,
+    part_of: Path | None,
+) -> tuple[Run, dict[str, Any]]:
+    """A run as far as it can be had without writing anything, and its manifest."""
+    watcher = watcher or RunWatcher()
+    know_keys()
+    model, user_model = spec.model_settings(), spec.user_settings(user_key)
+    for settings in (model, user_model):
+        check_model_name(settings.model)
+    embedder_identity(spec.embedder)
+    rules = find_rules(spec.protocol, spec.rounds_initial, spec.rounds_later)
+    agents = _checked(_agents(spec, watcher, classes) if agents is None else list(agents))
+    own_models = [agent.model for agent in agents if agent.model and not agent.is_box]
+    check_addresses(spec, [model, user_model, *own_models])
+    for settings in (model, *own_models):
+        check_choice(settings)
+    dataset = _dataset(spec).only(spec.only).limited(spec.users, spec.periods)
+    recorded = read_recorded(Path(spec.off_policy), spec.off_policy_agent, dataset) if spec.off_policy else None
+    manifest = make_manifest(spec, dataset, agents, model, user_model, rules, recorded)
+    if part_of is not None:
+        manifest["part_of"] = kind_of(part_of)
+    directory = RunDirectory(out or spec.out or default_directory(manifest))
+    run = Run(spec, dataset, agents, model, user_model, rules, directory, watcher, recorded, coachings, part_of)
+    return run, manifest
+
+
 def resume(directory: str | Path, *, watcher: RunWatcher | None = None, **settings: Any) -> RunReport:
     """Continue the run in a directory: what is finished stays, what was interrupted is played on from its journal.
 
@@ -179,6 +204,9 @@ def resume(directory: str | Path, *, watcher: RunWatcher | None = None, **settin
         raise UsageError(
             f"{directory} holds imported results, so there is nothing to play; score it with: amemgym score {directory}"
         )
+    if whole := manifest.get("part_of"):
+        above = files.at_home(directory).absolute().parent
+        raise UsageError(f"{directory} is a part of the {whole} in {above}; continue that: amemgym resume {above}")
     spec = make_spec({**manifest["settings"], **settings}, f"{directory}/manifest.json")
     described = {agent["name"]: agent for agent in manifest["compared"]["agents"]}
     for name in spec.agents:

@@ -3,7 +3,7 @@
 from amemgym.evaluate.coach import Coach, Coachings, Examined
 from amemgym.evaluate.failed import FailedEpisode, FailedEpisodes
 from amemgym.evaluate.imported import Import, import_directory
-from amemgym.evaluate.manifest import default_directory, describe_data, make_manifest
+from amemgym.evaluate.manifest import default_directory, describe_data, make_manifest, resumable, resumable_agent
 from amemgym.evaluate.offpolicy import read_recorded, recorded_data
 from amemgym.evaluate.results import (
     Conversation,
@@ -44,4 +44,6 @@ __all__ = [
     "read_config",
     "read_recorded",
     "recorded_data",
+    "resumable",
+    "resumable_agent",
 ]
