@@ -169,7 +169,7 @@ def _agent(spec: EvolveSpec, watcher: RunWatcher) -> AgentSpec:
     """The agent that learns nothing. Raises UsageError where it has nothing to revise."""
     name, run = spec.agent, spec.run
     if is_agent_file(name):
-        agent = read_agent_file(Path(name), run.model_settings(), run.context_tokens, watcher.said)
+        agent = read_agent_file(Path(name), run.model_settings(), run.context_tokens, watcher.said, evolving=True)
     else:
         agent = parse_agent(name, run.context_tokens, run.timeout)
     if agent.purpose is None:
