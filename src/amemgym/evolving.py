@@ -1,4 +1,4 @@
-"""The Python face of self-evolution: `evolve`, two ordinary runs and what is learned between them.
+"""The Python face of self-evolution: `evolve_agent`, two ordinary runs and what is learned between them.
 
 The training users play first, all side by side, and their exams' feedback revises what the agent is told to remember.
 Then the held-out users play by what was learned. They give no feedback, and are played once there is nothing more to
@@ -61,7 +61,7 @@ class EvolveReport:
         return f"EvolveReport({self.summary['agent']}; {self.directory})"
 
 
-def evolve(
+def evolve_agent(
     agent: str = "awi",
     data: str | Path = "starter",
     feedback: str | tuple[str, ...] | list[str] = ("question", "complete"),
