@@ -32,16 +32,27 @@ class Played:
     report: EvolveReport
     model: Learner
     data: Path
-    language: str
 
 
-@pytest.fixture(scope="module", params=["en", "zh"])
-def played(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, monkey: pytest.MonkeyPatch
-) -> Played:
-    folder, model = tmp_path_factory.mktemp("played"), Learner()
-    data = people(folder / "data.json", [person(name, 2) for name in NAMES])
-    return Played(evolved(model, monkey, data, folder / "out", language=request.param), model, data, request.param)
+def play(language: str, folder: Path, monkey: pytest.MonkeyPatch) -> Played:
+    model, data = Learner(), people(folder / "data.json", [person(name, 2) for name in NAMES])
+    return Played(evolved(model, monkey, data, folder / "out", language=language), model, data)
+
+
+@pytest.fixture(scope="module")
+def english(tmp_path_factory: pytest.TempPathFactory, monkey: pytest.MonkeyPatch) -> Played:
+    return play("en", tmp_path_factory.mktemp("played"), monkey)
+
+
+@pytest.fixture(scope="module")
+def chinese(tmp_path_factory: pytest.TempPathFactory, monkey: pytest.MonkeyPatch) -> Played:
+    return play("zh", tmp_path_factory.mktemp("played"), monkey)
+
+
+@pytest.fixture(params=["english", "chinese"])
+def played(request: pytest.FixtureRequest) -> Played:
+    found: Played = request.getfixturevalue(request.param)
+    return found
 
 
 def test_question_feedback_has_no_place_for_what_it_must_not_tell() -> None:
@@ -120,11 +131,9 @@ def test_nothing_of_held_out_users_reaches_a_revision_or_a_policy(played: Played
 
 
 def test_other_held_out_users_leave_the_policies_as_they_are(
-    played: Played, tmp_path: Path, monkey: pytest.MonkeyPatch
+    english: Played, tmp_path: Path, monkey: pytest.MonkeyPatch
 ) -> None:
-    if played.language != "en":
-        pytest.skip("it is the same in every language")
-    _, held_out = sides(played.data)
+    _, held_out = sides(english.data)
     users = [person(f"{name}other" if name in held_out else name, 3) for name in NAMES]
     for name, user in zip(NAMES, users, strict=True):
         user["id"] = f"{name}-id"
@@ -133,9 +142,9 @@ def test_other_held_out_users_leave_the_policies_as_they_are(
     data = people(tmp_path / "data.json", users)
     model = Learner()
     other = evolved(model, monkey, data, tmp_path / "out")
-    assert model.revision_texts() == played.model.revision_texts()
-    assert _policies(other) == _policies(played.report)
-    assert other.held_out.scores != played.report.held_out.scores
+    assert model.revision_texts() == english.model.revision_texts()
+    assert _policies(other) == _policies(english.report)
+    assert other.held_out.scores != english.report.held_out.scores
 
 
 def _policies(report: EvolveReport) -> dict[str, bytes]:
