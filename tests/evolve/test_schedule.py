@@ -122,7 +122,8 @@ def test_a_replay_asks_nothing_and_ends_alike(played: Played, monkey: pytest.Mon
     """Also where a user with fewer periods is played again beside those that are finished."""
     before = files(played.report.directory)
     short = played.training[LENGTHS[0].index(1)]
-    for episode in played.report.directory.glob(f"training/episodes/*/{short}-id*.json"):
+    long, at = played.training[LENGTHS[0].index(3)], played.report.directory / "training/episodes"
+    for episode in [*at.glob(f"*/{short}-id*.json"), *at.glob(f"*complete*/{long}-id*.json")]:
         episode.unlink()
     for name in ("evolution.json", "training/scores.json"):
         (played.report.directory / name).unlink()
