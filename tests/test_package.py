@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import amemgym
 
@@ -52,3 +53,10 @@ def test_an_offline_run_loads_no_endpoint_client() -> None:
 def test_every_public_name_is_there() -> None:
     for name in amemgym.__all__:
         assert getattr(amemgym, name) is not None
+
+
+def test_no_public_name_is_a_module_s() -> None:
+    """Which would take the name's place once it is imported."""
+    folder = Path(amemgym.__file__).parent
+    modules = {path.stem for path in folder.iterdir()}
+    assert "api" in modules and not modules & set(amemgym.__all__)

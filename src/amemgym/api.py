@@ -32,7 +32,7 @@ from amemgym.llm import (
     know_keys,
 )
 from amemgym.memory import Memory
-from amemgym.planning import plan_run
+from amemgym.planning import RunPlan, plan_run
 from amemgym.scenario import Dataset
 from amemgym.scores import OWN_ROLES, summarise
 from amemgym.scores.comparison import Comparison, Played, compare_runs
@@ -123,6 +123,7 @@ def run_spec(
     coachings: Coachings | None = None,
     dataset: Dataset | None = None,
     journals: Path | None = None,
+    part_of: Path | None = None,
     way_on: str | None = None,
 ) -> RunReport:
     """The same from a RunSpec.
@@ -135,13 +136,15 @@ def run_spec(
         dataset: the data set the spec names, where it is loaded already.
         journals: the directory of another run; what its journals hold of agents by these names, and of upper bounds, is
             not asked again where the same call is made at the same place.
+        part_of: the directory of an undertaking that this run is a part of, which is what is resumed if it fails.
         way_on: how an error says to go on, if not with `amemgym resume`.
     """
     watcher = watcher or RunWatcher()
     plan = plan_run(spec, watcher, classes, user_key, dataset, agents)
+    if part_of is not None:
+        plan.manifest["part_of"] = kind_of(part_of)
     directory = RunDirectory(out or spec.out or default_directory(plan.manifest))
-    played = (plan.dataset, plan.agents, plan.model, plan.user_model, plan.rules)
-    run = Run(spec, *played, directory, watcher, plan.recorded, coachings)
+    run = _run(plan, spec, directory, watcher, coachings, part_of)
     if not directory.is_claimed:
         run.check()
     with directory.lock():
@@ -152,11 +155,29 @@ def run_spec(
         outcome = wait_for(run.play)
         report = _report(manifest, outcome, directory, plan.dataset)
         if isinstance(outcome.stopped, AMemGymError) and not isinstance(outcome.stopped, UsageError):
-            outcome.stopped.args = (continue_with(str(outcome.stopped), directory.path, way_on),)
+            outcome.stopped.args = (continue_with(str(outcome.stopped), part_of or directory.path, way_on),)
         if outcome.stopped is not None:
             raise outcome.stopped
         directory.write_scores(report.scores)
     return report
+
+
+def check_spec(spec: RunSpec, agents: Sequence[AgentSpec]) -> None:
+    """Raises what `run_spec` would raise before anything is written, for who writes something before it."""
+    plan = plan_run(spec, RunWatcher(), agents=agents)
+    _run(plan, spec, RunDirectory(default_directory(plan.manifest)), RunWatcher()).check()
+
+
+def _run(
+    plan: RunPlan,
+    spec: RunSpec,
+    directory: RunDirectory,
+    watcher: RunWatcher,
+    coachings: Coachings | None = None,
+    part_of: Path | None = None,
+) -> Run:
+    played = (plan.dataset, plan.agents, plan.model, plan.user_model, plan.rules)
+    return Run(spec, *played, directory, watcher, plan.recorded, coachings, part_of)
 
 
 def resume(directory: str | Path, *, watcher: RunWatcher | None = None, **settings: Any) -> RunReport:
@@ -169,6 +190,9 @@ def resume(directory: str | Path, *, watcher: RunWatcher | None = None, **settin
         raise UsageError(
             f"{directory} holds imported results, so there is nothing to play; score it with: amemgym score {directory}"
         )
+    if whole := manifest.get("part_of"):
+        above = files.at_home(directory).absolute().parent
+        raise UsageError(f"{directory} is a part of the {whole} in {above}; continue that: amemgym resume {above}")
     spec = make_spec({**manifest["settings"], **settings}, f"{directory}/manifest.json")
     described = {agent["name"]: agent for agent in manifest["compared"]["agents"]}
     for name in spec.agents:
@@ -273,8 +297,8 @@ def continue_with(sentence: str, directory: Path, way_on: str | None = None) -> 
     return f"{sentence}{end} Finished work is kept; continue with: {way}"
 
 
-def raise_for_failures(report: RunReport, way_on: str | None = None) -> None:
-    """Raise RunFailed where something did not finish."""
+def raise_for_failures(report: RunReport, way_on: str | None = None, part_of: Path | None = None) -> None:
+    """Raise RunFailed where something did not finish. `way_on` and `part_of` as in `run_spec`."""
     if report.failures:
         count = len(report.failures)
         counted = "1 episode or upper bound" if count == 1 else f"{count} episodes or upper bounds"
@@ -282,7 +306,7 @@ def raise_for_failures(report: RunReport, way_on: str | None = None) -> None:
         failure = f"{counted} did not finish: {report.failures[0]}{more}."
         if any(CODE_RAISED in failure for failure in report.failures):
             failure += " What raised can be mended, but is then another run."
-        raise RunFailed(continue_with(failure, report.directory, way_on), report)
+        raise RunFailed(continue_with(failure, part_of or report.directory, way_on), report)
 
 
 def import_run(

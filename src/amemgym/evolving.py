@@ -1,4 +1,4 @@
-"""The Python face of self-evolution: `evolve`, two ordinary runs and what is learned between them.
+"""The Python face of self-evolution: `evolve_agent`, two ordinary runs and what is learned between them.
 
 The training users play first, all side by side, and their exams' feedback revises what the agent is told to remember.
 Then the held-out users play by what was learned. They give no feedback, and are played once there is nothing more to
@@ -7,18 +7,18 @@ learn.
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from amemgym import files
 from amemgym.agents import AgentSpec, fault_of, is_agent_file, parse_agent, read_agent_file, read_policy
-from amemgym.api import RunReport, raise_for_failures, run_spec
+from amemgym.api import RunReport, check_spec, raise_for_failures, run_spec
 from amemgym.errors import RunDirectoryError, UsageError
-from amemgym.evaluate import RunSpec, RunWatcher
+from amemgym.evaluate import RunSpec, RunWatcher, resumable, resumable_agent
 from amemgym.evolve import (
     EVOLUTION,
+    RUN_SETTINGS,
     Arm,
     Evolution,
     EvolutionDirectory,
@@ -28,7 +28,7 @@ from amemgym.evolve import (
     summarise_evolution,
 )
 from amemgym.generate import load_dataset
-from amemgym.llm import know_keys
+from amemgym.llm import check_model_name, describe_model, know_keys
 from amemgym.memory import QUERY
 from amemgym.scenario import Dataset, Split, split_users
 from amemgym.tasks import Prompts, prompts_for
@@ -61,7 +61,7 @@ class EvolveReport:
         return f"EvolveReport({self.summary['agent']}; {self.directory})"
 
 
-def evolve(
+def evolve_agent(
     agent: str = "awi",
     data: str | Path = "starter",
     feedback: str | tuple[str, ...] | list[str] = ("question", "complete"),
@@ -95,15 +95,20 @@ def evolve_spec(spec: EvolveSpec, *, out: str | Path | None = None, watcher: Run
     """The same from an EvolveSpec."""
     watcher = watcher or RunWatcher()
     know_keys()
+    for settings in (spec.run.model_settings(), spec.run.user_settings()):
+        check_model_name(settings.model)
     dataset = load_dataset(spec.run.data).limited(spec.run.users, spec.run.periods)
     split = split_users(dataset, spec.training_users, spec.run.seed)
     prompts = prompts_for(spec.run.language)
     agent = _agent(spec, watcher)
     start = _start(spec, agent, prompts)
+    if spec.run.policy is not None:
+        agent = replace(agent, policies=(start,))  # all arms begin alike
     arms = arms_of(agent, spec.feedback)
     manifest = _manifest(spec, dataset, split, agent, start, prompts)
     directory = EvolutionDirectory(out or spec.run.out or _default_directory(dataset, manifest))
-    way_on = f"amemgym resume {shlex.quote(str(directory.path))}"
+    if directory.manifest() is None:
+        check_spec(_part(spec.run, split.held_out), [agent])
     with directory.held():
         directory.claim(manifest)
         evolutions = {
@@ -126,9 +131,9 @@ def evolve_spec(spec: EvolveSpec, *, out: str | Path | None = None, watcher: Run
             watcher=watcher,
             agents=[agent, *(arm.training() for arm in arms)],
             coachings=evolutions,
-            way_on=way_on,
+            part_of=directory.path,
         )
-        raise_for_failures(training, way_on)
+        raise_for_failures(training, part_of=directory.path)
         for evolution in evolutions.values():
             directory.write_history(evolution)
         watcher.said(f"held out: {len(split.held_out)} users, who play by what was learned")
@@ -137,9 +142,9 @@ def evolve_spec(spec: EvolveSpec, *, out: str | Path | None = None, watcher: Run
             out=directory.held_out,
             watcher=watcher,
             agents=[agent, *_learned(arms, evolutions)],
-            way_on=way_on,
+            part_of=directory.path,
         )
-        raise_for_failures(held_out, way_on)
+        raise_for_failures(held_out, part_of=directory.path)
         summary = summarise_evolution(manifest, agent, arms, evolutions, training.scores, held_out.scores)
         directory.write_summary(summary)
     return EvolveReport(summary, directory.path, training, held_out)
@@ -164,7 +169,7 @@ def _agent(spec: EvolveSpec, watcher: RunWatcher) -> AgentSpec:
     """The agent that learns nothing. Raises UsageError where it has nothing to revise."""
     name, run = spec.agent, spec.run
     if is_agent_file(name):
-        agent = read_agent_file(Path(name), run.model_settings(), run.context_tokens, watcher.said)
+        agent = read_agent_file(Path(name), run.model_settings(), run.context_tokens, watcher.said, evolving=True)
     else:
         agent = parse_agent(name, run.context_tokens, run.timeout)
     if agent.purpose is None:
@@ -194,6 +199,8 @@ def _manifest(
 ) -> Manifest:
     """What makes two evolutions the same. The runs inside have manifests of their own, with all that decides them."""
     free = {"concurrency", "timeout", "attempts", "out", "agents", "data", "policy", "only"}
+    models = {"model", "base_url", "user_model", "user_base_url"}
+    model, user_model = spec.run.model_settings(), spec.run.user_settings()
     compared = {
         "amemgym": __version__,
         "data": dataset.sha256,
@@ -202,15 +209,14 @@ def _manifest(
         "agent": agent.described(),
         "feedback": list(spec.feedback),
         "start": start,
-        "run": spec.run.model_dump(mode="json", exclude=free),
+        "model": describe_model(agent.model or model),
+        "user_model": describe_model(user_model),
+        "run": spec.run.model_dump(mode="json", exclude=free | models),
         "prompts": prompts.hashes(TEMPLATES),
     }
-    settings = spec.model_dump(mode="json", exclude={"run"}) | {
-        name: value
-        for name, value in spec.run.model_dump(mode="json", exclude={"out", "agents", "only"}).items()
-        if name in spec.run.model_fields_set or name == "data"
-    }
-    return make_manifest(EVOLUTION, compared, settings)
+    found = resumable(spec.run, model, user_model)
+    settings = spec.model_dump(mode="json", exclude={"run"}) | {n: v for n, v in found.items() if n in RUN_SETTINGS}
+    return make_manifest(EVOLUTION, compared, settings | {"agent": resumable_agent(spec.agent)})
 
 
 def _default_directory(dataset: Dataset, manifest: Manifest) -> Path:

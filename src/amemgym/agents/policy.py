@@ -7,6 +7,7 @@ placeholder and no form of a reply. That of a search is a form of the query, whi
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,8 @@ from amemgym.messages import whole
 #: characters of a policy
 LONGEST_POLICY = 4000
 _PLACEHOLDER = re.compile(r"\$(?:\{\s*)?([A-Za-z_][A-Za-z0-9_]*)")
+#: control characters and half characters; spaces of every kind are none
+_UNSHOWN = ("Cc", "Cs")
 #: a JSON object, or a fence of code: the form of a reply, which is no matter of what to remember
 _FORM = re.compile(r"\{\s*\"|\"\s*:\s*[\[{\"]|```")
 
@@ -29,9 +32,9 @@ def fault_of(policy: str, purpose: Purpose, longest: int = LONGEST_POLICY) -> st
         return "it is empty"
     if len(policy) > longest:
         return f"it has {len(policy):,} characters, and at most {longest:,} are allowed"
-    if any(not (character.isprintable() or character in "\n\t") for character in policy):
+    if any(unicodedata.category(character) in _UNSHOWN and character not in "\n\t" for character in policy):
         return "it holds characters that cannot be shown"
-    names = [match[0] for match in _PLACEHOLDER.finditer(policy)]
+    names = [" ".join(match[0].split())[:60] for match in _PLACEHOLDER.finditer(policy)]
     if purpose == "query":
         if names.count(QUERY) != 1:
             return f"it should hold {QUERY} once, for the question that is searched for"

@@ -7,6 +7,7 @@ said. A key that stands in the file is used and never written anywhere.
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,8 @@ from amemgym.llm import LLMConfig, ModelSettings
 
 LONGEST_NAME = 60
 TYPES = {"native": "native", "rag": "rag", "awe": "awe", "awi": "awi", "awi-hack": "awi-schema"}
+#: agents that evolve → what they are before they have learned
+EVOLVING = {"awi-evolve": "awi", "awe-evolve": "awe"}
 
 
 class AgentConfig(BaseModel):
@@ -44,13 +47,20 @@ class V1AgentFile(BaseModel):
     evolution_config: dict[str, Any] | None = None
 
 
-def read_agent_file(path: Path, run: ModelSettings, context_tokens: int, say: Callable[[str], None]) -> AgentSpec:
-    """The agent that a v1 file describes. Raises UsageError."""
+def read_agent_file(
+    path: Path, run: ModelSettings, context_tokens: int, say: Callable[[str], None], evolving: bool = False
+) -> AgentSpec:
+    """The agent that a v1 file describes; only where it is to evolve may its type be one that does. Raises UsageError."""
     config = _parse(path)
-    if config.type not in TYPES:
-        evolving = " (agents that evolve are not part of this version)" if config.type.endswith("-evolve") else ""
-        raise UsageError(f"{path}: agent type '{config.type}' is not known{evolving}; known: {', '.join(TYPES)}")
-    spec = parse_agent(TYPES[config.type], context_tokens)
+    if config.type in EVOLVING and not evolving:
+        raise UsageError(
+            f"{path}: agent type '{config.type}' learns from its exams; let it with:"
+            f" amemgym evolve --agent {shlex.quote(str(path))}"
+        )
+    types = TYPES | EVOLVING
+    if config.type not in types:
+        raise UsageError(f"{path}: agent type '{config.type}' is not known; known: {', '.join(types)}")
+    spec = parse_agent(types[config.type], context_tokens)
     knobs, llm = config.agent_config or AgentConfig(), config.llm_config or LLMConfig()
     if config.type != "native":
         if knobs.update_bsz < 1 or knobs.local_length < 0 or knobs.top_k < 1:
@@ -64,7 +74,8 @@ def read_agent_file(path: Path, run: ModelSettings, context_tokens: int, say: Ca
     if config.memory_config:
         say(f"{path}: memory_config is not used; memories embed with this run's embedder")
     if config.evolution_config:
-        say(f"{path}: evolution_config is not used; the agent does not evolve")
+        way = "how it evolves is said to amemgym evolve" if evolving else "the agent does not evolve in a run"
+        say(f"{path}: evolution_config is not used; {way}")
     unknown = {name for part in (config, knobs, llm) for name in part.model_extra or {}} - {"source"}
     if unknown:
         say(f"{path}: not used: {', '.join(sorted(unknown))}")

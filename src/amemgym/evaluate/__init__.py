@@ -4,7 +4,7 @@ from amemgym.evaluate.coach import Coach, Coachings, Examined
 from amemgym.evaluate.examine import Seat, blaming, put_to_copy
 from amemgym.evaluate.failed import FailedEpisode, FailedEpisodes
 from amemgym.evaluate.imported import Import, import_directory
-from amemgym.evaluate.manifest import default_directory, describe_data, make_manifest
+from amemgym.evaluate.manifest import default_directory, describe_data, make_manifest, resumable, resumable_agent
 from amemgym.evaluate.offpolicy import Recorded, read_recorded, recorded_data
 from amemgym.evaluate.players import Players, needs_endpoint
 from amemgym.evaluate.results import (
@@ -53,5 +53,7 @@ __all__ = [
     "read_config",
     "read_recorded",
     "recorded_data",
+    "resumable",
+    "resumable_agent",
     "variants_of",
 ]

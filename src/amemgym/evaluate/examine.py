@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from amemgym.agents import Agent, Examinee, ExamReply, ProbeReply
+from amemgym.clean import clean
 from amemgym.env import Episode, ExamItem, ProbeItem
 from amemgym.errors import AgentFailed, AMemGymError, ContentFiltered, ContextOverflow, MemoryFailed, raised
 from amemgym.evaluate.coach import Coach, Examined
@@ -108,7 +109,8 @@ class Examiner:
         """Tell the coach of a period's exam, once it is taken."""
         await asyncio.wait([exams])  # its failure is raised by itself
         if not exams.cancelled() and exams.exception() is None:
-            told = [Examined(result, tuple(item.line() for item in items)) for result, items in exams.result()]
+            # as it would be read from the finished episode
+            told = [Examined(result, tuple(clean(i.line()) for i in items)) for result, items in exams.result()]
             await coach.examined(period, told)
 
     async def _ask(self, item: ExamItem, copy: Copy) -> tuple[ExamResult, Recalled]:

@@ -74,24 +74,11 @@ def make_manifest(
         "language": spec.language,
         "prompts": prompts_for(spec.language).hashes(TEMPLATES),
     }
-    settings = spec.model_dump(mode="json", exclude={"out"})
-    # to resume from another folder
-    settings["data"] = spec.data if is_data_name(spec.data) else str(files.at_home(spec.data).absolute())
+    settings = resumable(spec, model, user_model)
     if spec.off_policy is not None:
-        settings["off_policy"] = str(files.at_home(spec.off_policy).absolute())
         del settings["data"]  # it comes from there
         # a resume must not find another first one
         settings["off_policy_agent"] = recorded.taken_from if recorded else spec.off_policy_agent
-    settings["model"] = located(spec.model)
-    if spec.policy is not None:
-        settings["policy"] = str(files.at_home(spec.policy).absolute())
-    if spec.user_model is not None:
-        settings["user_model"] = located(spec.user_model)
-    # and from another shell
-    settings["base_url"] = model.resolved_url() or spec.base_url
-    if asks_endpoint(user_model.model):
-        settings["user_base_url"] = spec.user_base_url or os.environ.get(USER_URL) or None
-    settings["agents"] = [_resolved(name) for name in spec.agents]
     bounds = bound_names(agents, model) if spec.upper_bound else {}
     names = {described: name for described, (name, _) in bounds.items()}
     return {
@@ -106,6 +93,23 @@ def make_manifest(
         },
         "settings": settings,
     }
+
+
+def resumable(spec: RunSpec, model: ModelSettings, user_model: ModelSettings) -> dict[str, Any]:
+    """A run's settings as they are found from another folder and another shell."""
+    settings = spec.model_dump(mode="json", exclude={"out"})
+    settings["data"] = spec.data if is_data_name(spec.data) else str(files.at_home(spec.data).absolute())
+    for name in ("off_policy", "policy"):
+        if settings[name] is not None:
+            settings[name] = str(files.at_home(settings[name]).absolute())
+    settings["model"] = located(spec.model)
+    if spec.user_model is not None:
+        settings["user_model"] = located(spec.user_model)
+    settings["base_url"] = model.resolved_url() or spec.base_url
+    if asks_endpoint(user_model.model):
+        settings["user_base_url"] = spec.user_base_url or os.environ.get(USER_URL) or None
+    settings["agents"] = [resumable_agent(name) for name in spec.agents]
+    return settings
 
 
 def _sha256(text: str) -> str:
@@ -130,7 +134,7 @@ def default_directory(manifest: dict[str, Any]) -> Path:
     return Path("runs") / f"{readable}-{manifest['fingerprint'][:8]}"
 
 
-def _resolved(agent: str) -> str:
+def resumable_agent(agent: str) -> str:
     """File names of agents (v1 configurations, `memory.py:Class`) as absolute paths."""
     if is_agent_file(agent):
         return str(Path(agent).resolve())

@@ -85,10 +85,12 @@ async def _converse(
 ) -> Conversation:
     """The conversation that agent and simulated user have."""
     step = await episode.reset(scenario, seed)
+    adopted = -1
     while (seen := step.observation) is not None:
+        if coach is not None and seen.period > adopted:  # also where a period has no session
+            agent.adopt(await coach.policy(seen.period))
+            adopted = seen.period
         if isinstance(seen, UserTurn):
-            if coach is not None and (seen.session, seen.round) == (0, 0):
-                agent.adopt(await coach.policy(seen.period))
             with at(round_name(seen.period, seen.session, seen.round)), blaming(seat, seen.period):
                 reply = await agent.reply(seen.message)
             watcher.turned()

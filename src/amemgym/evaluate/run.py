@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from amemgym import files
 from amemgym.agents import AgentSpec
@@ -81,6 +82,7 @@ class Run:
         recorded: conversations that the agents are given instead of having their own (off-policy).
         coachings: who tells an agent what to remember, by agent. Their episodes wait for each other, so all are under
             way at once, and the first that fails ends the run.
+        part_of: the directory of an undertaking of several runs, which is what is continued where this run ends early.
     """
 
     def __init__(
@@ -95,16 +97,18 @@ class Run:
         watcher: RunWatcher,
         recorded: Recorded | None = None,
         coachings: Coachings | None = None,
+        part_of: Path | None = None,
     ) -> None:
         self._spec = spec
         self._recorded = recorded
         self._coachings = coachings or {}
-        self._dataset = dataset
+        self._part_of = part_of
+        self.dataset = dataset
         self._agents = agents
         self._model = model
         self._user_model = user_model
         self._rules = rules
-        self._directory = directory
+        self.directory = directory
         self._watcher = watcher
         self._prompts = prompts_for(spec.language)
         self._bounds = list(bound_names(agents, model).values()) if spec.upper_bound else []
@@ -130,8 +134,8 @@ class Run:
         """Play everything that is not finished. What stopped it early, and what failed, is in the outcome."""
         self._announce()
         # the same run in two folders is two runs to a server that both use
-        folder = files.sha256(str(self._directory.path.resolve()).encode("utf-8", "surrogatepass"))
-        self._players.run_name = f"{str(self._directory.manifest()['fingerprint'])[:8]}-{folder[:6]}"
+        folder = files.sha256(str(self.directory.path.resolve()).encode("utf-8", "surrogatepass"))
+        self._players.run_name = f"{str(self.directory.manifest()['fingerprint'])[:8]}-{folder[:6]}"
         jobs, lines = self._jobs(), self._begin_coaching()
         episodes = asyncio.Semaphore(len(jobs) if self._coachings else self._spec.concurrency)
 
@@ -163,7 +167,7 @@ class Run:
         lines = []
         for agent in self._agents:
             if agent.name in self._coachings:
-                line = Line(self._directory.coaching_journal(agent.name), self._prompts)
+                line = Line(self.directory.coaching_journal(agent.name), self._prompts)
                 self._coachings[agent.name].begin(line, line.model(self._doors.to(agent.model or self._model), "coach"))
                 lines.append(line)
         return lines
@@ -174,15 +178,15 @@ class Run:
     def _announce(self) -> None:
         playing = sum(not agent.is_reference for agent in self._agents)
         exchanges = exams = bounds = 0
-        for scenario in self._dataset:
+        for scenario in self.dataset:
             exchanges += self._exchanges(scenario)
             exams += len(scenario.periods) * len(scenario.qas)
             bounds += len(variants_of(scenario)) * len(self._bounds)
         trials = self._spec.trials
-        self._watcher.begins(self._directory.path)
+        self._watcher.begins(self._part_of or self.directory.path)
         self._watcher.planned(
-            users=len(self._dataset),
-            episodes=len(self._dataset) * len(self._agents) * trials,
+            users=len(self.dataset),
+            episodes=len(self.dataset) * len(self._agents) * trials,
             turns=exchanges * playing * trials,
             exams=exams * (len(self._agents) + playing * self._spec.probe) * trials + bounds,
         )
@@ -196,7 +200,7 @@ class Run:
     def _jobs(self) -> list[tuple[Callable[[], Awaitable[None]], _Job]]:
         """Users first, so that finished users come early."""
         jobs: list[tuple[Callable[[], Awaitable[None]], _Job]] = []
-        for user, scenario in enumerate(self._dataset):
+        for user, scenario in enumerate(self.dataset):
             for bound, model in self._bounds:
                 jobs.append((self._upper_bound_job(model, bound, user, scenario), _Job("", user, scenario.id)))
             for trial in range(self._spec.trials):
@@ -227,7 +231,7 @@ class Run:
         self, agent: AgentSpec, user: int, scenario: Scenario, trial: int
     ) -> Callable[[], Awaitable[None]]:
         async def job() -> None:
-            result = self._directory.episode(agent.name, scenario.id, trial)
+            result = self.directory.episode(agent.name, scenario.id, trial)
             if result is not None:
                 if agent.name in self._coachings:
                     await tell_of(self._coachings[agent.name].coach(scenario), result)
@@ -236,7 +240,7 @@ class Run:
                 self._doors.had_replies()
             else:
                 result = await self._play(agent, user, scenario, trial)
-                self._directory.write_episode(result)
+                self.directory.write_episode(result)
             self._failed.forget(agent.name, scenario.id, trial)
             self._outcome.episodes.append(result.without_texts())
             self._watcher.finished(agent.name, scenario.id)
@@ -250,7 +254,7 @@ class Run:
             )
             self._watcher.examined(len(result.exams))
             return result
-        line = Line(self._directory.journal(agent.name, scenario.id, trial), self._prompts)
+        line = Line(self.directory.journal(agent.name, scenario.id, trial), self._prompts)
         player = await self._players.seat(agent, scenario, trial, line)
         finished = False
         try:
@@ -292,12 +296,12 @@ class Run:
         self, model: ModelSettings, name: str, user: int, scenario: Scenario
     ) -> Callable[[], Awaitable[None]]:
         async def job() -> None:
-            result = self._directory.upper_bound(name, scenario.id)
+            result = self.directory.upper_bound(name, scenario.id)
             if result is not None:
                 self._watcher.examined(len(result.answers))
                 self._doors.had_replies()
             else:
-                line = Line(self._directory.upper_bound_journal(name, scenario.id), self._prompts)
+                line = Line(self.directory.upper_bound_journal(name, scenario.id), self._prompts)
                 try:
                     asked = line.model(self._doors.to(model), "upper bound")
                     result = await measure(
@@ -305,7 +309,7 @@ class Run:
                     )
                 finally:
                     line.journal.close()
-                self._directory.write_upper_bound(result)
+                self.directory.write_upper_bound(result)
             self._outcome.upper_bounds.append(result)
 
         return job

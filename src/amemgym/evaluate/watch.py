@@ -11,7 +11,7 @@ class RunWatcher(Watcher):
     """Subclass it to show a run; every method may be left as it is."""
 
     def begins(self, directory: Path) -> None:
-        """The run begins, or goes on, in this directory."""
+        """The run begins, or goes on, in this directory (of the undertaking that it is a part of, if it is one)."""
 
     def planned(self, users: int, episodes: int, turns: int, exams: int) -> None:
         """How much there is to do in all, what is finished already included."""

@@ -31,8 +31,8 @@ class Arm:
         return replace(self.agent, name=self.name)
 
     def held_out(self, policies: Sequence[str]) -> list[AgentSpec]:
-        """`policies` are those of each period, and the last that came of it."""
-        following = replace(self.agent, name=self.name, policies=tuple(policies[:-1]))
+        """`policies` are those of each period, and the last that came of it, which is that of any later period."""
+        following = replace(self.agent, name=self.name, policies=tuple(policies))
         return [following, replace(self.agent, name=self.last, policies=(policies[-1],))]
 
     @property

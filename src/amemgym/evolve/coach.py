@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from amemgym.agents import LONGEST_POLICY, Purpose, fault_of
-from amemgym.errors import ContextOverflow
+from amemgym.errors import ContentFiltered, ContextOverflow
 from amemgym.evaluate import Examined, RunWatcher
 from amemgym.evolve.feedback import QUESTIONS, feedback_of
 from amemgym.llm import Line, Model, at
@@ -98,8 +98,11 @@ class Evolution:
         taken = self._exams.setdefault(period, {})
         taken[user_id] = exams
         if len(taken) == sum(period < len(user.periods) for user in self._users):
-            with at(f"p{period}/coach"):
-                revision = await self._revise(period)
+            # of finished episodes all periods are told at once, perhaps before a shorter one's are
+            policy = await self.policy(period)
+            # what a filter refuses of this it would refuse again, as in an exam, so the journal keeps it
+            with at(f"p{period}/coach", "coach"):
+                revision = await self._revise(period, policy)
             self.revisions.append(revision)
             self._of(period + 1).set_result(revision.policy)
 
@@ -108,9 +111,8 @@ class Evolution:
             self._policies[period] = asyncio.get_running_loop().create_future()
         return self._policies[period]
 
-    async def _revise(self, period: int) -> Revision:
+    async def _revise(self, period: int, policy: str) -> Revision:
         told = self._told(period, QUESTIONS)
-        policy = self.policies[-1]
         questions, users = sum(len(exam.asked) for exam in told), len(told)
         if not any(map(_teaches, told)):
             return Revision(period, "nothing wrong", policy, questions, users)
@@ -126,6 +128,9 @@ class Evolution:
                 told = self._told(period, questions // 2)
                 questions, users = sum(len(exam.asked) for exam in told), len(told)
                 continue
+            except ContentFiltered as filtered:
+                refused.append(str(filtered))
+                break
             fault = "the reply holds no policy" if answer.value is None else self._fault_of(answer.value, told)
             if fault is None and answer.value is not None:
                 outcome: Outcome = "unchanged" if answer.value == policy else "revised"

@@ -16,6 +16,7 @@ all, and again by whoever starts anew.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -58,4 +59,4 @@ class EvolutionDirectory(Undertaking):
 
 def history(evolution: Evolution) -> dict[str, Any]:
     """The policies in order, and what came of each period."""
-    return {"start": evolution.policies[0], "revisions": [vars(revision) for revision in evolution.revisions]}
+    return {"start": evolution.policies[0], "revisions": [asdict(revision) for revision in evolution.revisions]}

@@ -73,8 +73,11 @@ def _answered(user: Scenario, exam: Examined) -> AnsweredQuestion:
 
 
 def _exposed(user: Scenario, period: int) -> tuple[tuple[str, str], ...]:
+    """What the period's sessions told; in data that does not say what they do, what changed by then."""
     stretch = user.periods[period]
     names = dict.fromkeys(name for session in stretch.sessions for name in session.exposed_states)
+    if not any(session.exposed_states for each in user.periods for session in each.sessions):
+        names = dict.fromkeys(stretch.updates)
     return tuple((name, stretch.state[name]) for name in names if name in stretch.state)
 
 

@@ -74,6 +74,13 @@ class EvolveSpec(BaseModel):
             raise ValueError(f"names no kind; give one or more of {', '.join(KINDS)}")
         return tuple(kind for kind in KINDS if kind in kinds)
 
+    @field_validator("training")
+    @classmethod
+    def _share_or_number(cls, training: float) -> float:
+        if training > 1 and training != int(training):
+            raise ValueError("is neither a share below 1 nor a whole number of users")
+        return training
+
     @property
     def training_users(self) -> float | int:
         """As `split_users` takes it."""

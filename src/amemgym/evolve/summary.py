@@ -13,6 +13,7 @@ from amemgym.agents import AgentSpec
 from amemgym.evolve.arms import Arm
 from amemgym.evolve.coach import Evolution
 from amemgym.evolve.directory import history
+from amemgym.llm import RoleCount
 from amemgym.undertaking import Manifest
 
 #: of an agent's scores, what a curve is made of
@@ -91,8 +92,13 @@ def _arm(arm: Arm, evolution: Evolution, training: Mapping[str, Any], held_out: 
         "held_out": _curve(held_out, arm.name),
         "last": _curve(held_out, arm.last),
         **told,
-        "used": {role: count.as_dict() for role, count in sorted(evolution.line.ledger.items())},
+        "used": {role: _used(count) for role, count in sorted(evolution.line.ledger.items())},
     }
+
+
+def _used(count: RoleCount) -> dict[str, Any]:
+    """Without the seconds, which no two evolutions have alike."""
+    return {name: value for name, value in count.as_dict().items() if name != "seconds"}
 
 
 def _curve(scores: Mapping[str, Any], agent: str) -> dict[str, Any]:

@@ -96,7 +96,8 @@ class RevisePolicy(Task[str]):
         policy = parsed.value.get("policy")
         if not isinstance(policy, str) or not policy.strip():
             return Parsed(None, Status.INVALID)
-        return Parsed(policy.strip(), parsed.status)
+        # as a file of it would be read again
+        return Parsed(policy.replace("\r\n", "\n").replace("\r", "\n").strip(), parsed.status)
 
     def reply_schema(self) -> Schema:
         return an_object({"policy": TEXT})

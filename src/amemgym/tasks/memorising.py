@@ -40,7 +40,7 @@ class ExtractFacts(Task[list[str]]):
     def messages(self, prompts: Prompts) -> list[Message]:
         fields = {"conversation": transcript(self.conversation), "now": self.now.strftime(TIME_FORMAT)}
         policy = self.policy or prompts.fill("policy_facts")
-        return [Message("user", prompts.fill("extract_facts", policy=policy, **fields))]
+        return [Message("user", prompts.fill("extract_facts", policy=apart(policy), **fields))]
 
     def parse(self, reply: str | None) -> Parsed[list[str]]:
         parsed = parse_object(reply)
@@ -132,10 +132,15 @@ class UpdateRecord(Task[str]):
             names = "\n".join(f"- {name}" for name in self.variables)
             return [Message("user", prompts.fill("update_record_named", variables=names, **fields))]
         policy = self.policy or prompts.fill("policy_record")
-        return [Message("user", prompts.fill("update_record", policy=policy, **fields))]
+        return [Message("user", prompts.fill("update_record", policy=apart(policy), **fields))]
 
     def parse(self, reply: str | None) -> Parsed[str]:
         return parse_text(reply)
+
+
+def apart(policy: str) -> str:
+    """A policy in the midst of a prompt: the prompt goes on below the last line of a list."""
+    return f"{policy}\n" if "\n" in policy else policy
 
 
 def transcript(messages: Sequence[Message]) -> str:

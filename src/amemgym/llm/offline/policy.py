@@ -58,16 +58,16 @@ class Keeper:
 
     def within_room(self, operations: Sequence[dict[str, Any]], task: ReconcileFacts) -> list[dict[str, Any]]:
         """The operations, and the deletions that leave no more facts than there is room for."""
-        touched = {op["id"]: op for op in operations if op["event"] != "add"}
-        updated = [number for number, op in touched.items() if op["event"] == "update"]
+        updated = {op["id"] for op in operations if op["event"] == "update"}
         as_it_is = [(number, text) for number, text in task.stored if number not in updated]
-        fresh = [op for op in operations if op["event"] != "keep"]
-        lines = [text for _, text in as_it_is] + [op["text"] for op in fresh]
+        fresh = [place for place, op in enumerate(operations) if op["event"] != "keep"]
+        lines = [text for _, text in as_it_is] + [operations[place]["text"] for place in fresh]
         kept = set(self.kept(lines, task.room or len(lines), task.policy))
         gone = [number for place, (number, _) in enumerate(as_it_is) if place not in kept]
-        lost = [op for place, op in enumerate(fresh, len(as_it_is)) if place not in kept]
-        gone += [op["id"] for op in lost if op["event"] == "update"]
-        left = [op for op in operations if op not in lost and op.get("id") not in gone]
+        # by their places, as two may be alike
+        lost = [place for line, place in enumerate(fresh, len(as_it_is)) if line not in kept]
+        gone += [operations[place]["id"] for place in lost if operations[place]["event"] == "update"]
+        left = [op for place, op in enumerate(operations) if place not in lost and op.get("id") not in gone]
         return [*left, *({"event": "delete", "id": number} for number in gone)]
 
     def _topics_in(self, line: str, policy: str) -> frozenset[int]:
