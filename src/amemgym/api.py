@@ -26,6 +26,7 @@ from amemgym.evaluate import (
     import_directory,
     make_spec,
 )
+from amemgym.evaluate.claimed import kind_of
 from amemgym.evolve import EVOLUTION
 from amemgym.generate import load_dataset
 from amemgym.llm import (
@@ -37,7 +38,6 @@ from amemgym.scenario import Dataset
 from amemgym.scores import OWN_ROLES, summarise
 from amemgym.scores.comparison import Comparison, Played, compare_runs
 from amemgym.together import wait_for
-from amemgym.undertaking import kind_of
 
 #: how a failure of somebody else's code is told
 CODE_RAISED = "code raised"

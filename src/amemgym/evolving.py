@@ -16,6 +16,7 @@ from amemgym.agents import AgentSpec, fault_of, is_agent_file, parse_agent, read
 from amemgym.api import RunReport, check_spec, raise_for_failures, run_spec
 from amemgym.errors import RunDirectoryError, UsageError
 from amemgym.evaluate import RunSpec, RunWatcher, resumable, resumable_agent
+from amemgym.evaluate.claimed import made_manifest
 from amemgym.evolve import (
     EVOLUTION,
     RUN_SETTINGS,
@@ -32,7 +33,6 @@ from amemgym.llm import check_model_name, describe_model, know_keys
 from amemgym.memory import QUERY
 from amemgym.scenario import Dataset, Split, split_users
 from amemgym.tasks import Prompts, prompts_for
-from amemgym.undertaking import Manifest, make_manifest
 from amemgym.version import __version__
 
 #: what a revision is asked by
@@ -124,7 +124,7 @@ def evolve_spec(spec: EvolveSpec, *, out: str | Path | None = None, watcher: Run
             )
             for arm in arms
         }
-        watcher.said(f"training: {len(split.training)} users, whose exams give feedback")
+        watcher.said(f"training on {len(split.training)} of {len(dataset)} users, whose exams give feedback")
         training = run_spec(
             _part(spec.run, split.training, upper_bound=False, probe=False),
             out=directory.training,
@@ -136,7 +136,7 @@ def evolve_spec(spec: EvolveSpec, *, out: str | Path | None = None, watcher: Run
         raise_for_failures(training, part_of=directory.path)
         for evolution in evolutions.values():
             directory.write_history(evolution)
-        watcher.said(f"held out: {len(split.held_out)} users, who play by what was learned")
+        watcher.said(f"measuring on the other {len(split.held_out)}, who play by what was learned")
         held_out = run_spec(
             _part(spec.run, split.held_out),
             out=directory.held_out,
@@ -157,7 +157,7 @@ def resume_evolution(directory: str | Path, *, watcher: RunWatcher | None = None
     manifest = place.manifest()
     if manifest is None:
         raise RunDirectoryError(f"{directory} holds no evolution; begin one with: amemgym evolve --out {directory}")
-    spec = make_evolve_spec({**manifest.settings, **settings}, f"{directory}/manifest.json")
+    spec = make_evolve_spec({**manifest["settings"], **settings}, f"{directory}/manifest.json")
     return evolve_spec(spec, out=directory, watcher=watcher)
 
 
@@ -196,7 +196,7 @@ def _part(run: RunSpec, ids: tuple[str, ...], **settings: Any) -> RunSpec:
 
 def _manifest(
     spec: EvolveSpec, dataset: Dataset, split: Split, agent: AgentSpec, start: str, prompts: Prompts
-) -> Manifest:
+) -> dict[str, Any]:
     """What makes two evolutions the same. The runs inside have manifests of their own, with all that decides them."""
     free = {"concurrency", "timeout", "attempts", "out", "agents", "data", "policy", "only"}
     models = {"model", "base_url", "user_model", "user_base_url"}
@@ -216,9 +216,9 @@ def _manifest(
     }
     found = resumable(spec.run, model, user_model)
     settings = spec.model_dump(mode="json", exclude={"run"}) | {n: v for n, v in found.items() if n in RUN_SETTINGS}
-    return make_manifest(EVOLUTION, compared, settings | {"agent": resumable_agent(spec.agent)})
+    return made_manifest(EVOLUTION, compared, settings | {"agent": resumable_agent(spec.agent)})
 
 
-def _default_directory(dataset: Dataset, manifest: Manifest) -> Path:
+def _default_directory(dataset: Dataset, manifest: dict[str, Any]) -> Path:
     readable = files.slug(f"evolve {dataset.name}").rpartition("-")[0]
-    return Path("runs") / f"{readable}-{manifest.fingerprint[:8]}"
+    return Path("runs") / f"{readable}-{manifest['fingerprint'][:8]}"

@@ -11,9 +11,9 @@ from amemgym import api
 from amemgym.cli.evolve import show_evolution
 from amemgym.cli.progress import ProgressBars
 from amemgym.cli.run import show, showing
+from amemgym.evaluate.claimed import kind_of
 from amemgym.evolve import EVOLUTION
 from amemgym.evolving import resume_evolution
-from amemgym.undertaking import kind_of
 
 
 def resume_command(

@@ -25,6 +25,7 @@ TOLD = 3
 class _Manifest(BaseModel):
     fingerprint: str
     compared: dict[str, Any]
+    settings: dict[str, Any] = {}
 
 
 _MANIFEST = TypeAdapter(_Manifest)
@@ -57,7 +58,7 @@ class ClaimedDirectory:
         """Make the directory this undertaking's, or find that it already is. Raises RunDirectoryError with the
         difference."""
         told = clean(manifest)
-        there = self._manifest()
+        there = self.manifest()
         if there is None:
             self.write("manifest.json", files.pretty_json(told))
         elif there["fingerprint"] != told["fingerprint"]:
@@ -71,7 +72,8 @@ class ClaimedDirectory:
         files.write_atomically(self.path / name, text)
         return self.path / name
 
-    def _manifest(self) -> dict[str, Any] | None:
+    def manifest(self) -> dict[str, Any] | None:
+        """What is there; None where nothing is."""
         path = self.path / "manifest.json"
         try:
             if not path.exists():
@@ -90,3 +92,34 @@ class ClaimedDirectory:
             raise RunDirectoryError(f"cannot read {path}: {error.strerror}") from error
         except (ValueError, RecursionError) as error:
             raise RunDirectoryError(f"{path} is damaged ({error}); choose another folder with --out") from error
+
+
+def made_manifest(what: str, compared: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """A manifest: `compared` tells one undertaking from another, `settings` is what to resume by."""
+    told = clean(compared)
+    fingerprint = files.sha256(files.canonical_json(told).encode("utf-8", "surrogatepass"))
+    return {
+        "what": what,
+        "format": ClaimedDirectory.format,
+        "fingerprint": fingerprint,
+        "compared": told,
+        "settings": clean(settings),
+    }
+
+
+def parts_of(folder: Path) -> list[str]:
+    """The names of the run directories in an undertaking's."""
+    try:
+        return sorted(entry.name for entry in folder.iterdir() if (entry / "manifest.json").is_file())
+    except OSError:
+        return []
+
+
+def kind_of(folder: str | Path) -> str | None:
+    """What is kept in a folder by its manifest (`evolution`, `tuning`); None for a run, or where it cannot be told."""
+    try:
+        value = json.loads((files.at_home(folder) / "manifest.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    what = value.get("what") if isinstance(value, dict) else None
+    return what if isinstance(what, str) else None

@@ -31,10 +31,10 @@ from pydantic import BaseModel, Field, TypeAdapter
 from amemgym import files
 from amemgym.clean import clean, differences
 from amemgym.errors import DataError, RunDirectoryError
+from amemgym.evaluate.claimed import parts_of
 from amemgym.evaluate.results import EpisodeResult, UpperBoundResult, check_against, validated
 from amemgym.llm import Journal
 from amemgym.scenario import Dataset, Scenario, read_dataset
-from amemgym.undertaking import parts_of
 from amemgym.version import __version__
 
 FORMAT = 2

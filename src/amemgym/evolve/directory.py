@@ -21,20 +21,21 @@ from pathlib import Path
 from typing import Any
 
 from amemgym import files
+from amemgym.clean import clean
+from amemgym.evaluate.claimed import ClaimedDirectory
 from amemgym.evolve.coach import Evolution
 from amemgym.messages import whole
 from amemgym.secrets import redact
-from amemgym.undertaking import Undertaking
 
 #: what such a directory is called in its manifest
 EVOLUTION = "evolution"
 
 
-class EvolutionDirectory(Undertaking):
+class EvolutionDirectory(ClaimedDirectory):
     """One evolution's files. Raises StorageError, or RunDirectoryError where it holds something else."""
 
-    def __init__(self, path: str | Path) -> None:
-        super().__init__(path, EVOLUTION)
+    what = EVOLUTION
+    named = "an evolution"
 
     @property
     def training(self) -> Path:
@@ -46,15 +47,18 @@ class EvolutionDirectory(Undertaking):
 
     def write_history(self, evolution: Evolution) -> None:
         name = f"policies/{files.slug(evolution.name)}"
-        self.write(f"{name}.json", {"agent": evolution.name, **history(evolution)})
-        self.write_text(f"{name}.txt", f"{whole(redact(evolution.policies[-1]))}\n")
+        self._write_json(f"{name}.json", {"agent": evolution.name, **history(evolution)})
+        self.write(f"{name}.txt", f"{whole(redact(evolution.policies[-1]))}\n")
 
     def policy_path(self, name: str) -> Path:
         """Where an arm's last policy is."""
         return self.path / "policies" / f"{files.slug(name)}.txt"
 
     def write_summary(self, summary: Mapping[str, Any]) -> Path:
-        return self.write("evolution.json", summary)
+        return self._write_json("evolution.json", summary)
+
+    def _write_json(self, name: str, value: Any) -> Path:
+        return self.write(name, files.pretty_json(clean(value)))
 
 
 def history(evolution: Evolution) -> dict[str, Any]:

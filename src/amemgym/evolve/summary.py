@@ -14,7 +14,6 @@ from amemgym.evolve.arms import Arm
 from amemgym.evolve.coach import Evolution
 from amemgym.evolve.directory import history
 from amemgym.llm import RoleCount
-from amemgym.undertaking import Manifest
 
 #: of an agent's scores, what a curve is made of
 _CURVE = (
@@ -33,7 +32,7 @@ _CURVE = (
 
 
 def summarise_evolution(
-    manifest: Manifest,
+    manifest: Mapping[str, Any],
     agent: AgentSpec,
     arms: Sequence[Arm],
     evolutions: Mapping[str, Evolution],
@@ -43,22 +42,22 @@ def summarise_evolution(
     """`training` and `held_out` are the runs' scores, `evolutions` are by arm."""
     return {
         "what": "evolution",
-        "fingerprint": manifest.fingerprint,
+        "fingerprint": manifest["fingerprint"],
         "amemgym": held_out["amemgym"],
         "protocol": held_out["protocol"],
         "seed": held_out["seed"],
         "agent": agent.name,
-        "about": manifest.compared["agent"],
+        "about": manifest["compared"]["agent"],
         "purpose": agent.purpose,
         "room": agent.room,
         "model": held_out["model"],
         "user_model": held_out["user_model"],
-        "settings": manifest.compared["run"],
+        "settings": manifest["compared"]["run"],
         "data": {
             "name": held_out["data"]["name"],
             "sha256": held_out["data"]["sha256"],
-            "training_users": manifest.compared["training_users"],
-            "held_out_users": manifest.compared["held_out_users"],
+            "training_users": manifest["compared"]["training_users"],
+            "held_out_users": manifest["compared"]["held_out_users"],
         },
         "first_score": held_out["first_score"],
         "random": {"training": training["random"], "held_out": held_out["random"]},
