@@ -1,5 +1,4 @@
-"""Pages of cards and of an evolution in a browser: nothing from data runs, nothing is asked for, and each fits a phone in
-light and dark."""
+"""Pages of cards and of an evolution in a browser: nothing from data runs or is asked for, and each fits a phone."""
 
 from __future__ import annotations
 
