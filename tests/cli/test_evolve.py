@@ -108,7 +108,9 @@ def test_a_wrong_name_value_or_file(words: str, four: Path, tmp_path: Path) -> N
     before = contents(tmp_path)
     said = sentence(inside(*(places.get(word, word) for word in words.split(" "))), 2)
     assert re.search(WRONG[words], said)
-    assert contents(tmp_path) == before and not [p for p in tmp_path.iterdir() if p.is_dir() and p.name != "__pycache__"]
+    assert contents(tmp_path) == before and not [
+        p for p in tmp_path.iterdir() if p.is_dir() and p.name != "__pycache__"
+    ]
 
 
 def test_an_evolution_is_no_run_and_a_run_no_evolution(evolution: Path, four: Path, tmp_path: Path) -> None:
@@ -173,7 +175,9 @@ def test_a_v1_file_of_an_agent_that_evolves(kind: str, base: str, purpose: str, 
     }
     (tmp_path / "mine.json").write_text(json.dumps(config))
     said = sentence(inside("run", "--data", four, "--agents", "mine.json"), 2)
-    assert said == f"mine.json: agent type '{kind}' learns from its exams; let it with: amemgym evolve --agent mine.json"
+    assert (
+        said == f"mine.json: agent type '{kind}' learns from its exams; let it with: amemgym evolve --agent mine.json"
+    )
     words = ("evolve", "--data", four, "--agent", "mine.json", "--feedback", "none", *SMALL[2:], "--periods", "1")
     ended = succeeded(inside(*words, "--out", "evo"))
     assert len(re.findall("evolution_config is not used", ended.err)) == 1

@@ -57,7 +57,9 @@ def test_killed_at_some_moments(unbroken: Unbroken, tmp_path: Path) -> None:
         directory = tmp_path / str(attempt)
         for number, moment in enumerate(MOMENTS):
             again = number % 2 and (directory / "manifest.json").exists()
-            process = WarmProcess("resume", directory) if again else WarmProcess(*unbroken.arguments, "--out", directory)
+            process = (
+                WarmProcess("resume", directory) if again else WarmProcess(*unbroken.arguments, "--out", directory)
+            )
             goal = moment * unbroken.size
             wait_for(process, lambda goal=goal, directory=directory: written(directory) > goal)
             killed = signalled(process, signal.SIGKILL)

@@ -126,7 +126,7 @@ def test_a_policy_reads_the_same_from_a_file(tmp_path: Path) -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.text(max_size=60) | st.text(alphabet="$query{}\":[] \n`", max_size=30), st.sampled_from(["record", "query"]))
+@given(st.text(max_size=60) | st.text(alphabet='$query{}":[] \n`', max_size=30), st.sampled_from(["record", "query"]))
 def test_whatever_is_no_fault_can_be_filled_in(text: str, purpose: Purpose) -> None:
     if fault_of(text, purpose) is not None:
         return
@@ -221,9 +221,7 @@ def test_complete_feedback_tells_of_wrong_answers_first() -> None:
     assert len(asked) == QUESTIONS and sum(not question.is_right for question in asked) == 12
 
 
-def test_an_evolution_of_unusable_revisions_goes_on_to_its_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_evolution_of_unusable_revisions_goes_on_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     watcher, model = Told(), Learner(lambda task: "I would rather not.")
     data = people(tmp_path / "data.json", [person(name, 2) for name in ("Ann", "Ben")])
     report = evolved(model, monkeypatch, data, tmp_path / "out", feedback="question", watcher=watcher)
@@ -245,5 +243,3 @@ def test_a_policy_file_that_cannot_be_read(content: bytes, tmp_path: Path) -> No
             read_policy(tmp_path / "p.txt")
     else:
         assert fault_of(read_policy(tmp_path / "p.txt"), "facts") == "it is empty"
-
-

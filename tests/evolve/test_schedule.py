@@ -18,10 +18,10 @@ from amemgym.agents import ConversationalAgent, ExamQuestion, Habits
 from amemgym.errors import EndpointUnavailable
 from amemgym.evolving import EvolveReport, resume_evolution
 from amemgym.llm import Completion, Request
-from amemgym.memory import Tools, find_memory
+from amemgym.memory import find_memory
 from amemgym.messages import Message
-from amemgym.tasks import ChooseOption, RevisePolicy, UpdateRecord
-from tests.evolve.people import Learner, evolved, people, person, scenarios, sides
+from amemgym.tasks import ChooseOption, UpdateRecord
+from tests.evolve.people import Learner, evolved, people, person, sides
 from tests.llm.helpers import NOW
 from tests.support.models import Scripted, model_of, tools_of
 
@@ -48,7 +48,8 @@ def monkey() -> Iterator[pytest.MonkeyPatch]:
 def unequal(path: Path) -> tuple[Path, list[str], list[str]]:
     """Data whose users have the periods of LENGTHS, by their side."""
     sided = sides(people(path, [person(name, 1) for name in PERIODS]))
-    periods = {name: n for names, lengths in zip(sided, LENGTHS, strict=True) for name, n in zip(names, lengths)}
+    lengths = zip([*sided[0], *sided[1]], [*LENGTHS[0], *LENGTHS[1]], strict=True)
+    periods = dict(lengths)
     return people(path, [person(name, periods[name]) for name in PERIODS]), *sided
 
 
@@ -213,6 +214,8 @@ def test_a_period_without_a_session_is_examined_by_its_own_policy(tmp_path: Path
 
     monkey.setattr(find_memory("vector"), "read", noted)
     model = Learner(lambda task: json.dumps({"policy": f"{task.policy}!"}))
-    evolved(model, monkey, people(tmp_path / "data.json", users), tmp_path / "out", agent="rag-2-0", feedback="question")
+    evolved(
+        model, monkey, people(tmp_path / "data.json", users), tmp_path / "out", agent="rag-2-0", feedback="question"
+    )
     training = queries[: queries.index("$query!!!")]
     assert {"", "$query", "$query!", "$query!!"} == set(training)

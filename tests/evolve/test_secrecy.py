@@ -103,7 +103,9 @@ def test_questions_alone_tell_nothing_in_a_whole_evolution(played: Played) -> No
 def test_complete_feedback_tells_what_was_exposed_shown_chosen_and_right(played: Played) -> None:
     training, _ = sides(played.data)
     users = {user["id"]: user for user in json.loads(played.data.read_text())}
-    told = [(r, t) for r, t in zip(played.model.revisions(), played.model.revision_texts(), strict=True) if not _asks(r)]
+    told = [
+        (r, t) for r, t in zip(played.model.revisions(), played.model.revision_texts(), strict=True) if not _asks(r)
+    ]
     for period, (task, text) in enumerate(told):
         assert len(task.exams) == len(training)
         for name, feedback in zip(training, task.exams, strict=True):

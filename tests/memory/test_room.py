@@ -84,5 +84,3 @@ def test_the_oldest_facts_go_and_where_there_is_room_nothing_is_said_of_it() -> 
     # all that is kept is looked at, the oldest first
     assert [[text for _, text in task.stored] for task in tasks[2:]] == [["news 0", "news 1"], ["news 1", "news 2"]]
     assert {task.policy for task in tasks} == {"The news."}
-
-

@@ -75,9 +75,10 @@ def test_a_policy_stands_in_its_part_alone(language: str) -> None:
 def test_room_is_told() -> None:
     prompts = prompts_for("en")
     record = UpdateRecord("", TALK, NOW, ("home",), "", 7).messages(prompts)[0].content
-    assert "room for 7 lines" in record and "room for 7 lines" in UpdateRecord("", TALK, NOW, (), "", 7).messages(
-        prompts
-    )[0].content
+    assert (
+        "room for 7 lines" in record
+        and "room for 7 lines" in UpdateRecord("", TALK, NOW, (), "", 7).messages(prompts)[0].content
+    )
     facts = ReconcileFacts((), ("news",), NOW, "", 7).messages(prompts)[0].content
     assert "room for 7 facts" in facts and prompts.fill("policy_facts") in facts
 
