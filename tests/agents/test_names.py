@@ -187,7 +187,7 @@ def test_v1_awe_without_a_memory_policy_is_rag(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "fragment"),
     [
-        ('{"type": "awi-evolve", "name": "x"}', "agents that evolve"),
+        ('{"type": "awi-evolve", "name": "x"}', "learns from its exams"),
         ('{"type": "zzz"}', "agent type 'zzz'"),
         ('{"name": "x"}', "'type'"),
         ("[1]", "one JSON object"),

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 import amemgym
+from amemgym import evolving
 from amemgym.evaluate.manifest import TEMPLATES
 from amemgym.tasks import Prompts, languages
 
 
-@pytest.mark.parametrize("protocol", ["amemgym", "v1"])
+@pytest.mark.parametrize(("protocol", "room"), [("amemgym", None), ("v1", 3)])
 def test_what_a_run_sends_is_in_its_manifest(
-    protocol: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: set[str]
+    protocol: str, room: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: set[str]
 ) -> None:
     fill = Prompts.fill
 
@@ -24,7 +25,8 @@ def test_what_a_run_sends_is_in_its_manifest(
 
     monkeypatch.setattr(Prompts, "fill", noted)
     agents = ["native", "rag", "awe", "awi", "awi-schema", "a_mem"]
-    report = amemgym.run("starter", agents, users=1, periods=3, protocol=protocol, out=str(tmp_path / "run"))
+    settings = {"users": 1, "periods": 3, "protocol": protocol, "room": room}
+    report = amemgym.run("starter", agents, out=str(tmp_path / "run"), **settings)
     manifest = json.loads((report.directory / "manifest.json").read_text(encoding="utf-8"))
     assert set(manifest["compared"]["prompts"]) == set(TEMPLATES)
     assert sent <= set(TEMPLATES)
@@ -33,6 +35,11 @@ def test_what_a_run_sends_is_in_its_manifest(
 def test_every_one_of_them_is_sent(sent: set[str]) -> None:
     """By the runs above together."""
     assert sent == set(TEMPLATES)
+
+
+def test_an_evolution_s_fingerprint_covers_the_words_of_a_revision() -> None:
+    named = {name for name in Prompts("en").hashes() if name.startswith(("feedback_", "revise_"))}
+    assert named == set(evolving.TEMPLATES)
 
 
 @pytest.fixture(scope="module")

@@ -21,5 +21,6 @@ def _installed_once() -> Iterator[None]:
         for name, module in list(sys.modules.items()):
             if name.startswith("amemgym.") and hasattr(module, "entry_points"):
                 patch.setattr(module, "entry_points", installed)
-        patch.setattr(importlib.metadata, "version", version)
+            if name.startswith("amemgym.") and getattr(module, "version", None) is importlib.metadata.version:
+                patch.setattr(module, "version", version)
         yield

@@ -48,7 +48,8 @@ def monkey() -> Iterator[pytest.MonkeyPatch]:
 def unequal(path: Path) -> tuple[Path, list[str], list[str]]:
     """Data whose users have the periods of LENGTHS, by their side."""
     sided = sides(people(path, [person(name, 1) for name in PERIODS]))
-    periods = {name: n for names, lengths in zip(sided, LENGTHS, strict=True) for name, n in zip(names, lengths)}
+    lengths = zip([*sided[0], *sided[1]], [*LENGTHS[0], *LENGTHS[1]], strict=True)
+    periods = dict(lengths)
     return people(path, [person(name, periods[name]) for name in PERIODS]), *sided
 
 

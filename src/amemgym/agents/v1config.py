@@ -50,7 +50,7 @@ class V1AgentFile(BaseModel):
 def read_agent_file(
     path: Path, run: ModelSettings, context_tokens: int, say: Callable[[str], None], evolving: bool = False
 ) -> AgentSpec:
-    """The agent that a v1 file describes; only where it is to evolve may its type be one that does. Raises UsageError."""
+    """The agent that a v1 file describes. Raises UsageError, also where its type evolves and it is not to."""
     config = _parse(path)
     if config.type in EVOLVING and not evolving:
         raise UsageError(

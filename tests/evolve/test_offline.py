@@ -1,0 +1,43 @@
+"""The whole of it with the embedded model and composed users, without a key: what is learned from some users helps
+others, where room is scarce."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import amemgym
+from amemgym.llm.offline.policy import topics_of
+
+NONE, LEARNED, LAST = "awi-2-0", "awi-2-0+complete", "awi-2-0+complete:last"
+
+
+def test_complete_feedback_helps_held_out_users(tmp_path: Path) -> None:
+    report = amemgym.evolve_agent(
+        NONE,
+        "bank:base",
+        "complete",
+        out=tmp_path / "out",
+        room=8,
+        users=4,
+        periods=3,
+        rounds_later=1,
+        probe=False,
+        upper_bound=False,
+    )
+    found = {name: report.held_out[name] for name in (NONE, LEARNED, LAST)}
+    assert {name: agent["n"] for name, agent in found.items()} == dict.fromkeys(found, 60)
+    assert found[NONE]["overall"] < found[LEARNED]["overall"] < found[LAST]["overall"]
+    # a period later than it was learned, so that all begin alike
+    assert found[NONE]["by_period"][0] == found[LEARNED]["by_period"][0] < found[LAST]["by_period"][0]
+    arm = report.summary["arms"][LEARNED]
+    topics = [len(topics_of(step["policy"])) for step in arm["revisions"]]
+    assert sorted(topics) == topics and topics[0] > 0
+    # as scored: an arm minus the agent that learned nothing, over the held-out users alone
+    for gain, name in zip(report.summary["gains"], (LEARNED, LAST), strict=True):
+        assert (gain["agent"], gain["against"], gain["n"], gain["users"]) == (name, NONE, 60, 2)
+        assert gain["difference"] == pytest.approx(found[name]["overall"] - found[NONE]["overall"])
+    before = [step["training_before"] for step in arm["revisions"]]
+    assert before == arm["training"]["by_period"]
+    assert [step["training_after"] for step in arm["revisions"][:-1]] == before[1:]
