@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from tests.cli.data import users
-from tests.cli.helpers import amemgym, at_once, contents, inside, sentence
+from tests.cli.helpers import amemgym, contents, inside, sentence
+from tests.cli.warm import warm
 
 LONG = "x" * 300
 
@@ -271,12 +272,8 @@ def test_an_agent_that_fails_stops_no_other(method: str, small: Path, tmp_path: 
 
 def test_bad_input_as_processes(tmp_path: Path) -> None:
     (tmp_path / "prose.json").write_text("Dear reader,")
-    wanted = {
-        "run --data prose.json": "prose.json is not JSON",
-        "resume nowhere": "nowhere does not exist",
-    }
-    ended_at_once = at_once(lambda words: amemgym(*words.split(), cwd=tmp_path), wanted)
-    for (words, why), ended in zip(wanted.items(), ended_at_once, strict=True):
-        assert why in sentence(ended, 2), words
+    run, resume = amemgym("run", "--data", "prose.json", cwd=tmp_path), warm("resume", "nowhere")
+    for ended, why in ((run, "prose.json is not JSON"), (resume, "nowhere does not exist")):
+        assert why in sentence(ended, 2)
         assert ended.out == ""
     assert not list(tmp_path.glob("runs"))

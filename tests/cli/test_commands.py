@@ -18,7 +18,6 @@ from tests.cli.helpers import (
     COMMAND,
     ColdProcess,
     amemgym,
-    at_once,
     contents,
     environment,
     inside,
@@ -62,7 +61,7 @@ def is_count(value: Any) -> bool:
 
 
 def test_help_and_list_as_processes() -> None:
-    bare, agents = at_once(lambda words: succeeded(amemgym(*words)).out, [[], ["list", "agents"]])
+    bare, agents = succeeded(amemgym()).out, succeeded(warm("list", "agents")).out
     assert all(re.search(rf"(?m)^\W*{command}\b", bare) for command in COMMANDS)
     assert re.search(r"(?m)^native +\w", agents)
 

@@ -21,6 +21,7 @@ from tests.cli.helpers import (
     succeeded,
     untouched,
 )
+from tests.cli.warm import warm
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +29,7 @@ def off(whole: Whole, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The agents of the whole run, given awe's conversations; and one more agent."""
     directory = tmp_path_factory.mktemp("off") / "run"
     arguments = ["--off-policy", whole.directory, "--off-policy-agent", "awe", "--agents", "native,awe,oracle,rag"]
-    succeeded(process("run", *arguments, "--out", directory))
+    succeeded(warm("run", *arguments, "--out", directory))
     return directory
 
 
@@ -42,7 +43,7 @@ def forget(directory: Path, agent: str, *questions: int) -> None:
         path.write_text(json.dumps(episode), encoding="utf-8")
 
 
-def test_as_processes(whole: Whole, off: Path, tmp_path: Path) -> None:
+def test_as_a_process(whole: Whole, off: Path, tmp_path: Path) -> None:
     before = untouched(whole.directory), untouched(off)
     ended = succeeded(process("compare", whole.directory, off, "--out", tmp_path / "c.html"))
     assert ended.out.splitlines()[-1] == str(tmp_path / "c.html")

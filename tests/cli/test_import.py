@@ -14,6 +14,7 @@ from filelock import FileLock
 from tests.cli.data import users
 from tests.cli.helpers import amemgym, contents, inside, said, scores, sentence, strict_json, succeeded
 from tests.cli.importing import notes
+from tests.cli.warm import warm
 from tests.support.v1_results import edit, exams, put, upper_bound, write_results
 
 ANN, BEN = "Ann-1", "Ben-1"
@@ -260,7 +261,7 @@ def test_a_directory_of_something_else_or_in_use_is_left_alone(results: Path, sm
     succeeded(inside("import", results, "--data", small, "--out", "run"))
     kept = contents(Path("run"))
     with FileLock("run/.lock"):
-        assert "in use by another process" in sentence(amemgym("import", results, "--data", small, "--out", "run"), 2)
+        assert "in use by another process" in sentence(warm("import", results, "--data", small, "--out", "run"), 2)
     assert contents(Path("run")) == kept
 
 
@@ -272,7 +273,7 @@ def test_it_is_scored_like_any_run(results: Path, small: Path, bound: Path) -> N
     written = scores(Path("run"))
     shutil.rmtree(results)
     Path("run/scores.json").unlink()
-    succeeded(amemgym("score", Path("run").absolute()))
+    succeeded(warm("score", Path("run").absolute()))
     assert scores(Path("run")) == written
 
 
@@ -306,7 +307,7 @@ def test_calls_that_are_wrong(results: Path, small: Path, tmp_path: Path) -> Non
     assert "is no folder" in sentence(inside("import", small, "--data", small), 2)
     assert "no data file" in sentence(inside("import", results, "--data", "nothing.json"), 2)
     (empty := tmp_path / "empty").mkdir()
-    assert "holds no results of the original benchmark" in sentence(amemgym("import", empty, "--data", small), 2)
+    assert "holds no results of the original benchmark" in sentence(inside("import", empty, "--data", small), 2)
     assert not Path("runs").exists()
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.cli.data import users, write
-from tests.cli.helpers import amemgym, inside, sentence, strict_json, succeeded
+from tests.cli.helpers import inside, sentence, strict_json, succeeded
 from tests.cli.importing import imported, notes
 from tests.support.v1_results import edit, put, write_results
 
@@ -315,7 +315,7 @@ def test_where_no_user_matches_the_data_are_others(ann: Path, tmp_path: Path) ->
     for user in strangers:
         user["id"] += "-x"
     for name, data in (("other", other), ("strangers", strangers)):
-        told = sentence(amemgym("import", "results", "--data", write(tmp_path / f"{name}.json", data)), 2)
+        told = sentence(inside("import", "results", "--data", write(tmp_path / f"{name}.json", data)), 2)
         assert "these seem to be results on another data set; give --data" in told and "native/Ann-1" in told
     assert not Path("runs").exists()
 
@@ -323,7 +323,7 @@ def test_where_no_user_matches_the_data_are_others(ann: Path, tmp_path: Path) ->
 def test_where_nothing_can_be_used(ann: Path, small: Path) -> None:
     for user in ("Ann-1", "Ben-1"):
         (ann.parent / user / EXAMS).write_text("[]")
-    told = sentence(amemgym("import", "results", "--data", small), 2)
+    told = sentence(inside("import", "results", "--data", small), 2)
     assert told.startswith(f"nothing of results can be imported: native/Ann-1/{EXAMS}: only 0 of 2 periods (and ")
     assert not Path("runs").exists()
 

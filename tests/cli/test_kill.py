@@ -56,10 +56,13 @@ def wait_for(process: Process, condition: Callable[[], bool]) -> None:
 
 
 def written(directory: Path) -> int:
-    """How many bytes of journals and results there are."""
+    """How many bytes of journals and results there are. A report, which is long and comes last, is not counted, so that
+    moments do not gather where all is finished."""
     total = 0
     for folder, _, files in os.walk(directory):
         for name in files:
+            if name == "report.html":
+                continue
             try:
                 total += os.stat(os.path.join(folder, name)).st_size  # noqa: PTH116, PTH118 - often, and quickly
             except FileNotFoundError:

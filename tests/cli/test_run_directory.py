@@ -16,7 +16,6 @@ from tests.cli.conftest import AGENTS, Endpoint, Whole
 from tests.cli.data import users, write
 from tests.cli.helpers import (
     against,
-    amemgym,
     answer,
     at_once,
     contents,
@@ -65,7 +64,7 @@ def test_other_data_is_refused_as_a_process(whole: Whole, tmp_path: Path) -> Non
     data = write(tmp_path / "here/small.json", edited)
     directory = whole.copy(tmp_path / "run")
     before = contents(directory)
-    said = sentence(amemgym("run", "--data", data, "--agents", AGENTS, "--out", directory), 2)
+    said = sentence(warm("run", "--data", data, "--agents", AGENTS, "--out", directory), 2)
     assert re.search(r"\bdata\.sha256 is \w+… there, \w+… here", said)
     assert contents(directory) == before
     # and a resume, which takes the data from its old place, does not go on with what is there now
