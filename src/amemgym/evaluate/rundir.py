@@ -159,10 +159,6 @@ class RunDirectory:
             if not path.exists():
                 return None
             manifest = self._read(path)
-            if isinstance(what := manifest.get("what"), str):
-                raise RunDirectoryError(
-                    f"{self.path} holds no run (its manifest.json is of another kind: {what}); give a run's folder"
-                )
             if manifest.get("format") == FORMAT:
                 validated(_MANIFEST, manifest)
                 return manifest
@@ -182,6 +178,10 @@ class RunDirectory:
             yield
 
     def _format_error(self, manifest: Mapping[str, Any]) -> RunDirectoryError:
+        if isinstance(what := manifest.get("what"), str):
+            return RunDirectoryError(
+                f"{self.path} holds {'an' if what[:1] in 'aeiou' else 'a'} {what}, not a run; give a run's folder"
+            )
         compared = manifest.get("compared")
         by = compared.get("amemgym") if isinstance(compared, dict) else None
         written = f" and was written by amemgym {by}" if by else ""
