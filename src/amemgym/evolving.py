@@ -75,7 +75,8 @@ def evolve_agent(
     learned on held-out users.
 
     Args:
-        agent: `awi`, `awe` or `rag` (whose form of the query evolves), also with -freq-n_s-topk.
+        agent: `awi`, `awe` or `rag` (whose form of the query evolves), also with -freq-n_s-topk, or the path of a v1
+            agent configuration.
         data: a name or the path of a v1 JSON file.
         feedback: `none`, `question`, `complete`, or several. The agent that learns nothing plays in any case.
         model: the assistants' model: `offline`, or `openai:<name>`; it revises its own policy.

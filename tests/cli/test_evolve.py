@@ -117,9 +117,9 @@ def test_an_evolution_is_no_run_and_a_run_no_evolution(evolution: Path, four: Pa
     before = contents(evolution)
     evolve = ("evolve", "--data", four, *SMALL, "--agent", "awi-2-0", "--out")
     for command, why in {
-        ("run", "--data", four, "--agents", "oracle", "--out", evolution): "holds no run.*evolution",
-        ("score", evolution): "holds no run.*evolution",
-        ("compare", evolution, evolution / "heldout"): "holds no run.*evolution",
+        ("run", "--data", four, "--agents", "oracle", "--out", evolution): "holds an evolution, not a run",
+        ("score", evolution): "holds an evolution, not a run",
+        ("compare", evolution, evolution / "heldout"): "holds an evolution, not a run",
         (*evolve, evolution / "heldout"): "holds no evolution, but something else",
         (*evolve, tmp_path): "is not empty and holds no evolution",
         (*evolve[:-1], "--room", "3", "--out", evolution): r"room is 12 there, 3 here",
@@ -131,6 +131,21 @@ def test_an_evolution_is_no_run_and_a_run_no_evolution(evolution: Path, four: Pa
     assert contents(evolution) == before
     succeeded(inside("score", evolution / "heldout"))
     assert contents(evolution) == before
+
+
+def test_the_last_policy_is_one_that_a_run_takes(evolution: Path, four: Path, tmp_path: Path) -> None:
+    """And with it scores as the arm that played by it from the beginning."""
+    summary = strict_json(evolution / "evolution.json")
+    [policy] = evolution.glob("policies/*.txt")
+    assert policy.read_text() == summary["arms"]["awi-2-0+complete"]["revisions"][-1]["policy"] + "\n"
+    only = ",".join(summary["data"]["held_out_users"])
+    words = ("run", "--data", four, "--agents", "awi-2-0", "--policy", policy, "--room", "12", "--only", only)
+    succeeded(inside(*words, *SMALL[2:], "--out", "run"))
+    scores = strict_json(tmp_path / "run/scores.json")["agents"]["awi-2-0"]
+    last = summary["arms"]["awi-2-0+complete"]["last"]
+    assert {name: scores[name] for name in ("overall", "n", "by_period", "calls")} == {
+        name: last[name] for name in ("overall", "n", "by_period", "calls")
+    }
 
 
 def test_a_damaged_manifest_is_told(evolution: Path) -> None:

@@ -18,6 +18,7 @@ from amemgym.errors import ContentFiltered, ContextOverflow, UsageError
 from amemgym.evaluate import Examined, RunWatcher
 from amemgym.evaluate.results import ExamResult
 from amemgym.evolve import Evolution, Revision
+from amemgym.evolve.directory import history
 from amemgym.evolve.feedback import QUESTIONS
 from amemgym.llm import Journal, Line, Request
 from amemgym.scenario import Scenario
@@ -185,6 +186,14 @@ def test_nothing_wrong_is_nothing_to_ask() -> None:
     # an unreadable choice is none
     assert revised(lambda request: policy("New."), option=None)[0].outcome == "revised"
     assert revised(lambda request: policy("Old."))[0].outcome == "unchanged"
+
+
+def test_what_is_added_to_a_history_is_no_part_of_the_revision() -> None:
+    evolution = Evolution("arm", "complete", "record", USERS, "Old.", room=None, seed=0, watcher=Told())
+    evolution.revisions.append(Revision(0, "revised", "New.", 1, 1))
+    told = history(evolution)
+    told["revisions"][0]["training_before"] = 0.5
+    assert history(evolution)["revisions"][0].keys() == told["revisions"][0].keys() - {"training_before"}
 
 
 def test_exams_that_ended_in_an_error_are_not_told_of() -> None:

@@ -160,10 +160,6 @@ class RunDirectory:
             if not path.exists():
                 return None
             manifest = self._read(path)
-            if isinstance(what := manifest.get("what"), str):
-                raise RunDirectoryError(
-                    f"{self.path} holds no run (its manifest.json is of another kind: {what}); give a run's folder"
-                )
             if manifest.get("format") == FORMAT:
                 validated(_MANIFEST, manifest)
                 return manifest

@@ -48,7 +48,9 @@ class EvolveSpec(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    agent: str = Field("awi", description="the agent that evolves: awi, awe or rag, also with -freq-n_s-topk")
+    agent: str = Field(
+        "awi", description="the agent that evolves: awi, awe or rag, also with -freq-n_s-topk, or a v1 file"
+    )
     feedback: tuple[str, ...] = Field(
         ("question", "complete"),
         description="what it is told of its exams: none, question, complete, or several separated by commas",
