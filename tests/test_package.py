@@ -25,6 +25,7 @@ HEAVY = tuple(
         "mem0",
         "letta_client",
         "zep_cloud",
+        "gymnasium",
     ]
 )
 

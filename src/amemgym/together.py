@@ -5,14 +5,19 @@ from __future__ import annotations
 
 import asyncio
 import weakref
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Coroutine, Iterable
+from concurrent.futures import Future
+from contextlib import suppress
+from threading import Thread, current_thread
 from typing import Any, TypeVar, TypeVarTuple
 
-from anyio.from_thread import BlockingPortal, start_blocking_portal
+from anyio.from_thread import start_blocking_portal
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
+
+#: seconds that a loop which nobody closed has to end, when it is collected or the interpreter ends
+GRACE = 2.0
 
 
 async def side_by_side(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
@@ -52,20 +57,18 @@ class Background:
     another process). It ends with `close`, or when nobody holds it any more; it never keeps the interpreter alive."""
 
     def __init__(self) -> None:
-        self._stack: ExitStack | None = None
-        self._portal: BlockingPortal | None = None
+        self._running: _Running | None = None
 
     @property
     def is_running(self) -> bool:
-        return self._portal is not None
+        return self._running is not None
 
-    def call(self, work: Callable[[*Ts], Awaitable[T]], *arguments: *Ts) -> T:
+    def call(self, work: Callable[[*Ts], Coroutine[Any, Any, T]], *arguments: *Ts) -> T:
         """Run a coroutine function in the loop and wait for it; it is cancelled where the wait is interrupted."""
-        if self._portal is None:
-            self._stack = ExitStack()
-            self._portal = self._stack.enter_context(start_blocking_portal())
-            self._collected = weakref.finalize(self, _stop, self._portal)
-        future = self._portal.start_task_soon(work, *arguments)
+        if self._running is None:
+            self._running = _Running()
+            self._collected = weakref.finalize(self, self._running.leave)
+        future = asyncio.run_coroutine_threadsafe(work(*arguments), self._running.loop)
         try:
             return future.result()
         except BaseException:
@@ -73,16 +76,39 @@ class Background:
             raise
 
     def close(self) -> None:
-        """End the thread, what still runs in it first; closing again does nothing, a later call begins a new one."""
-        stack, portal, self._stack, self._portal = self._stack, self._portal, None, None
-        if stack is not None and portal is not None:
+        """End what still runs, and the thread; closing again does nothing, and a later call begins anew."""
+        running, self._running = self._running, None
+        if running is not None:
             self._collected.detach()
-            with suppress(RuntimeError):  # it has ended already
-                portal.call(portal.stop, True)
-            stack.close()
+            running.stop()
+            running.thread.join()
 
 
-def _stop(portal: BlockingPortal) -> None:
-    """Have a loop end, without waiting: this may be called in its own thread."""
-    with suppress(RuntimeError):
-        portal.start_task_soon(portal.stop, True)
+class _Running:
+    """The thread and its loop. anyio's portal would do, but whoever collects one waits for its thread, and at the
+    interpreter's end that thread is gone."""
+
+    def __init__(self) -> None:
+        started: Future[asyncio.AbstractEventLoop] = Future()
+        self._end: asyncio.Event | None = None
+
+        async def stay() -> None:
+            self._end = asyncio.Event()
+            started.set_result(asyncio.get_running_loop())
+            await self._end.wait()
+
+        self.thread = Thread(target=lambda: asyncio.run(stay()), daemon=True, name="amemgym")
+        self.thread.start()
+        self.loop = started.result()
+
+    def leave(self) -> None:
+        """End it where nobody closed it: wait for it a little, but not where this is called in its own thread."""
+        self.stop()
+        if current_thread() is not self.thread:
+            self.thread.join(GRACE)
+
+    def stop(self) -> None:
+        """Have the loop cancel what it runs and end, without waiting."""
+        with suppress(RuntimeError):  # it has ended already
+            assert self._end is not None
+            self.loop.call_soon_threadsafe(self._end.set)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from amemgym.agents import ExamQuestion
-from amemgym.env.exam import ExamItem, Grade, exam_of_period, grade
+from amemgym.env.exam import ExamItem, Grade, exam_item, exam_of_period, grade
 from amemgym.env.probe import ProbeItem, probes_of_period
 from amemgym.env.rules import DEFAULT, Rules
 from amemgym.env.user import SimulatedUser
@@ -134,7 +134,7 @@ class Episode:
         return turn
 
     def _ask(self, period: int, index: int) -> Observation:
-        item = self.exam(period)[index]
+        item = exam_item(self._playing, period, index, self._rules, self._seed)
         self._observation = ExamTurn(item.question, period, index)
         return self._observation
 
@@ -151,11 +151,10 @@ class Episode:
         return self._open_session(turn.period, turn.session + 1)
 
     def _answer(self, turn: ExamTurn, reply: str) -> Step:
-        items = self.exam(turn.period)
-        item = items[turn.index]
+        item = exam_item(self._playing, turn.period, turn.index, self._rules, self._seed)
         choice = parse_choice(reply, item.question.options)
         graded = self.grade(item, choice.option, choice.status)
-        last = turn.index + 1 == len(items)
+        last = turn.index + 1 == len(self._playing.qas)
         following = self._open_period(turn.period + 1) if last else self._ask(turn.period, turn.index + 1)
         info = {
             "period": turn.period,

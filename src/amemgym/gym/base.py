@@ -48,6 +48,7 @@ class PlayedEnv(gymnasium.Env[Obs, Act], Generic[Obs, Act]):
         self._play: Play[Any, Any] = Play(self._background)
         self._episodes = 0
         self._over = False
+        self._closed = False
         self._shown: Any = None
         self._exchange = ""
 
@@ -67,6 +68,8 @@ class PlayedEnv(gymnasium.Env[Obs, Act], Generic[Obs, Act]):
         """Begin the months of the user drawn, or of `options={"user": id}`. The seed decides the user and the order of
         options; the same seed replays the same episode. Raises UsageError, or what stopped the play (a ModelError,
         AgentFailed)."""
+        if self._closed:
+            raise UsageError("the environment is closed; make another")
         super().reset(seed=seed)
         for name in options or {}:
             if name not in OPTIONS:
@@ -85,9 +88,9 @@ class PlayedEnv(gymnasium.Env[Obs, Act], Generic[Obs, Act]):
         what stopped the play, after which only reset helps."""
         if not self._play.is_open:
             over = "the episode is over" if self._over else "the episode has not begun, or was stopped by an error"
-            raise UsageError(f"{over}; call reset first")
+            raise UsageError(f"{'the environment is closed' if self._closed else over}; call reset first")
         taken = self._checked(action)
-        before = self._told(self._shown)
+        before = self._told(self._shown) if self.render_mode else ""
         observation, turn = self._take(self._play.act(taken))
         self._exchange = f"{before}\n\n> {taken}\n\nreward {turn.reward:g}"
         return observation, turn.reward, turn.over, False, turn.info
@@ -107,6 +110,7 @@ class PlayedEnv(gymnasium.Env[Obs, Act], Generic[Obs, Act]):
 
     def close(self) -> None:
         """Let go of models and memories, and end the thread; closing again does nothing."""
+        self._closed = True
         if self._background.is_running:
             self._play.stop()
             self._background.call(self._world.aclose)

@@ -8,7 +8,7 @@ nothing of an agent is written a second time for Gymnasium.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -120,7 +120,7 @@ class Play(Generic[Shown, Action]):
 
         self._background.call(cancel)
 
-    def _turn(self, work: Callable[[], Awaitable[Turn[Shown]]]) -> Turn[Shown]:
+    def _turn(self, work: Callable[[], Coroutine[Any, Any, Turn[Shown]]]) -> Turn[Shown]:
         try:
             turn = self._background.call(work)
         except BaseException:  # also an interrupt: who goes on would not know from where

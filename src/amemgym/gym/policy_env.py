@@ -43,7 +43,7 @@ class Seen:
     session: Session | None
     items: tuple[Item, ...]
     room: int
-    features: NDArray[np.float32]
+    features: NDArray[np.float32] | None
 
     def told(self) -> str:
         lines = [f"- {item.line()}" for item in self.items]
@@ -120,7 +120,8 @@ class MemoryPolicyEnv(PlayedEnv[Any, Any]):
             language=language,
             embedder=embedder,
         )
-        super().__init__(world, _PolicyGame(world, room, room if topk is None else topk), render_mode)
+        game = _PolicyGame(world, room, room if topk is None else topk, observations == "features")
+        super().__init__(world, game, render_mode)
 
     def _checked(self, action: object) -> str | tuple[bool, ...]:
         if isinstance(self.action_space, AnyText):
@@ -132,7 +133,7 @@ class MemoryPolicyEnv(PlayedEnv[Any, Any]):
 
     def _observation(self, shown: Any) -> Any:
         seen: Seen = shown
-        return observed_text(seen.told()) if isinstance(self.observation_space, AnyText) else seen.features.copy()
+        return observed_text(seen.told()) if seen.features is None else seen.features.copy()
 
     def _told(self, shown: Any) -> str:
         seen: Seen = shown
@@ -152,9 +153,10 @@ def _check_number(name: str, given: object) -> None:
 class _PolicyGame:
     """Plays sessions and exams with an assistant that remembers what the policy keeps."""
 
-    def __init__(self, world: World, room: int, topk: int) -> None:
+    def __init__(self, world: World, room: int, topk: int, featured: bool) -> None:
         self._world = world
         self._room = room
+        self._featured = featured
         self._agent = AgentSpec(FIXED, FIXED, Habits(freq=None, topk=topk), memory_class=KeptMemory)
         self._door = world.door(self._agent)
 
@@ -186,7 +188,8 @@ class _PolicyGame:
         policy.end(self._shown(None, kept), kind="end", user=scenario.id, **last)
 
     def _shown(self, session: Session | None, kept: Kept) -> Seen:
-        return Seen(session, tuple(kept.items), kept.room, features_of(session, kept))
+        features = features_of(session, kept) if self._featured else None
+        return Seen(session, tuple(kept.items), kept.room, features)
 
     async def _assistant(self, scenario: Scenario, trial: int, line: Line, kept: Kept) -> ConversationalAgent:
         """The fixed model with what is kept, and an empty window."""

@@ -12,7 +12,18 @@ from amemgym.env import Episode, find_rules
 from amemgym.errors import UsageError
 from amemgym.evaluate import Players, RunSpec, make_spec, needs_endpoint
 from amemgym.generate import load_dataset
-from amemgym.llm import Door, Doors, Gateway, Journal, Line, ModelSettings, Watcher, embedder_identity, know_keys
+from amemgym.llm import (
+    Door,
+    Doors,
+    Gateway,
+    Journal,
+    Line,
+    ModelSettings,
+    Watcher,
+    check_model_name,
+    embedder_identity,
+    know_keys,
+)
 from amemgym.memory import Memory
 from amemgym.scenario import Dataset, Scenario
 from amemgym.tasks import prompts_for
@@ -41,6 +52,8 @@ class World:
         self.prompts = prompts_for(self.spec.language)
         embedder_identity(self.spec.embedder)
         self.scenarios = _limited(_chosen(_opened(data), users), periods)
+        for model in (self.spec.model_settings(), self.spec.user_settings()):
+            check_model_name(model.model)
         self._doors = Doors(self.spec.concurrency, self.spec.attempts, Watcher())
         self.user_door = self._doors.to(self.spec.user_settings())
         self.players = Players(self.spec, self.model_settings, self._doors)
