@@ -14,32 +14,34 @@ never saw, side by side: what is reported is the difference of accuracies, paire
 """
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from functools import partial
+from typing import Protocol
 
 import gymnasium
 import numpy as np
-from gymnasium.vector import VectorEnv
+from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 from numpy.typing import NDArray
 
 from amemgym import load_dataset
 from amemgym.gym import FEATURES, SETTINGS
-from amemgym.scenario import split_users
-from amemgym.scores.intervals import difference_interval, ratio_interval
+from amemgym.scenario import Dataset, split_users
+from amemgym.scores.intervals import clipped, difference_interval, ratio_interval
 
 Array = NDArray[np.float64]
 Bits = NDArray[np.int8]
-Copies = VectorEnv[Any, Any, Any]
+Copies = AsyncVectorEnv | SyncVectorEnv
 
 DATA = "bank:base?periods=4&questions=5&distractors=3&others=3"
-ROOM = 8
+ROOM = 8  # items in the store; of a user's sessions about 15 tell something of the user, and 24 do not
 COPIES = 4
+TRAINING = 0.7  # share of the users
 BATCH = 4  # users of a training step
 RATE = 1.0
 DISCOUNT = 0.9  # of what is earned a session later
-RIDGE = 1e-4
+RIDGE = 1e-4  # keeps a feature that hardly varied from a great weight
 
 
 class Policy(Protocol):
@@ -110,7 +112,7 @@ def advantages(rewards: Array) -> Array:
     later, returns = np.zeros(len(rewards)), np.zeros_like(rewards)
     for session in reversed(range(rewards.shape[1])):
         returns[:, session] = later = rewards[:, session] + DISCOUNT * later
-    return returns - returns.mean(axis=0)
+    return np.asarray(returns - returns.mean(axis=0))
 
 
 def improved(policy: Logistic, batch: Sequence[Played]) -> Logistic:
@@ -127,3 +129,110 @@ def improved(policy: Logistic, batch: Sequence[Played]) -> Logistic:
         fisher = (inputs.T * (p * (1 - p))) @ inputs + RIDGE * len(inputs) * np.eye(inputs.shape[1])
         weights[bit] += RATE * np.linalg.solve(fisher, gradient)
     return replace(policy, weights=weights)
+
+
+def opened(users: Sequence[str], data: Dataset, copies: int, processes: bool) -> Copies:
+    """So many copies of an environment that has these users alone, each copy in a process of its own if so wanted."""
+    make = partial(gymnasium.make, "amemgym.gym:amemgym/MemoryPolicy-v0", data=data, users=users, room=ROOM)
+    made = [partial(make, actions="settings", observations="features")] * copies
+    return AsyncVectorEnv(made) if processes else SyncVectorEnv(made)
+
+
+def train(copies: Copies, users: Sequence[str], policy: Logistic, epochs: int, draws: np.random.Generator) -> Logistic:
+    """The policy after each training user was played so often, a step after every BATCH users."""
+    for epoch in range(epochs):
+        order = [users[place] for place in draws.permutation(len(users))]
+        played: list[Played] = []
+        for start in range(0, len(order), BATCH):
+            seeds = draws.integers(2**31, size=BATCH)
+            batch = [play(copies, u, int(s), [policy] * COPIES) for u, s in zip(order[start:], seeds, strict=False)]
+            policy = improved(policy, batch)
+            played += batch
+        for name, part in (("first", played[: len(played) // 2]), ("second", played[len(played) // 2 :])):
+            right, asked = sum(p.right.sum() for p in part), sum(p.questions.sum() for p in part)
+            print(f"epoch {epoch + 1}, {name} half: {right / asked:.3f} right with bits drawn, n={asked:.0f}")
+    return policy
+
+
+@dataclass(frozen=True)
+class Scores:
+    """How policies did with the same users: users × policies."""
+
+    names: Sequence[str]
+    right: Array
+    questions: Array
+
+    def accuracy(self, name: str) -> float:
+        place = self.names.index(name)
+        return float(self.right[:, place].sum() / self.questions[:, place].sum())
+
+    def interval(self, name: str) -> tuple[float, float] | None:
+        """95%, clustered by user."""
+        place = self.names.index(name)
+        return clipped(ratio_interval(self.right[:, place].tolist(), self.questions[:, place].tolist()))
+
+    def gain(self, over: str, name: str = "trained") -> tuple[float, tuple[float, float] | None]:
+        """The difference of accuracies with its 95% interval, paired and clustered by user."""
+        columns = [a[:, self.names.index(n)].tolist() for n in (name, over) for a in (self.right, self.questions)]
+        return self.accuracy(name) - self.accuracy(over), difference_interval(*columns)
+
+
+def compared(policies: dict[str, Policy], users: Sequence[str], data: Dataset, processes: bool) -> Scores:
+    """Every policy plays each user's months once."""
+    with closing(opened(users, data, len(policies), processes)) as copies:
+        played = [play(copies, user, seed, list(policies.values())) for seed, user in enumerate(users)]
+    return Scores(list(policies), np.stack([p.right for p in played]), np.stack([p.questions for p in played]))
+
+
+def told(scores: Scores, users: str) -> str:
+    def between(interval: tuple[float, float] | None, sign: str = "") -> str:
+        return f"[{interval[0]:{sign}.3f}, {interval[1]:{sign}.3f}]" if interval else "(no interval of one user)"
+
+    asked = int(scores.questions[:, 0].sum())
+    lines = [f"{users}: {len(scores.right)} users, {asked} exam questions a policy; accuracy [95% by user]"]
+    lines += [f"  {n:36} {scores.accuracy(n):.3f} {between(scores.interval(n))}" for n in scores.names]
+    for name in scores.names:
+        if name != "trained":
+            gain, interval = scores.gain(name)
+            sure = interval is not None and (interval[0] > 0 or interval[1] < 0)
+            verdict = ("more" if gain > 0 else "less") if sure else "no difference seen"
+            lines.append(f"  {'trained − ' + name:36} {gain:+.3f} {between(interval, '+')} {verdict}")
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> tuple[Logistic, Scores]:
+    parser = argparse.ArgumentParser(description="Train what to keep, and measure it on held-out users.")
+    parser.add_argument("--users", type=int, default=80, help="training and held-out users")
+    parser.add_argument("--epochs", type=int, default=1, help="times each training user is played")
+    parser.add_argument("--seed", type=int, default=0, help="of the split, the start and all that is drawn")
+    parser.add_argument("--one-process", action="store_true", help="no process for each copy")
+    chosen = parser.parse_args(arguments)
+    data, processes = load_dataset(f"{DATA}&users={chosen.users}"), not chosen.one_process
+    split = split_users(data, TRAINING, chosen.seed)
+    print(
+        f"{data.name}: {len(split.training)} users to train on, {len(split.held_out)} held out; room for {ROOM} items"
+    )
+    draws = np.random.default_rng(chosen.seed)
+    start = Logistic(draws.normal(0, 0.1, (len(SETTINGS), len(FEATURES) + 1)))
+    with closing(opened(split.training, data, COPIES, processes)) as copies:
+        learner = train(copies, split.training, replace(start, draws=draws), chosen.epochs, draws)
+    trained = replace(learner, draws=None)
+    policies: dict[str, Policy] = {
+        "trained": trained,
+        "start": start,
+        "start, bits drawn": replace(start, draws=draws),
+        "keep everything": Always("keep_opening", "keep_follow_ups", "keep_replies"),
+        "openings, the nearest goes": Always("keep_opening", "replace_nearest"),
+    }
+    held_out = compared(policies, split.held_out, data, processes)
+    print(told(held_out, "Held out"))
+    known = split.training[: len(split.held_out)]
+    print(told(compared({"trained": trained, "start": start}, known, data, processes), "Trained on, as many"))
+    for name, weights in zip(SETTINGS, trained.weights, strict=True):
+        heaviest = sorted(zip(FEATURES, weights, strict=False), key=lambda pair: -abs(pair[1]))[:3]
+        print(f"{name}: " + ", ".join(f"{weight:+.1f} {feature}" for feature, weight in heaviest))
+    return trained, held_out
+
+
+if __name__ == "__main__":
+    main()
