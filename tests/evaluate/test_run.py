@@ -173,15 +173,19 @@ def test_a_module_beside_a_memory_is_part_of_it(imported: str, used: str, tmp_pa
         f"{imported}\nfrom amemgym import Memory\nclass M(Memory):\n"
         f" def write(self, messages, now): pass\n def read(self, query, now, k): return [str({used})]\n"
     )
-    code = (
-        f"from amemgym.agents import parse_agent; print(parse_agent({str(tmp_path / 'mine.py')!r} + ':M').described())"
-    )
-    said = []
-    for text in ("KEEP = 1\n", "KEEP = 1\n", "KEEP = 222\n"):
-        (tmp_path / "keeper_of_numbers.py").write_text(text)
-        done = subprocess.run([sys.executable, "-B", "-c", code], capture_output=True, text=True, check=True)
-        said.append(done.stdout)
-    assert said[0] == said[1] != said[2]
+    code = f"""if True:
+        import os, pathlib
+        from amemgym.agents import parse_agent
+        for keep in (1, 1, 222):
+            pathlib.Path({str(tmp_path / "keeper_of_numbers.py")!r}).write_text(f"KEEP = {{keep}}\\n")
+            if not (process := os.fork()):  # in a process of its own, which has read neither before
+                print(parse_agent({str(tmp_path / "mine.py")!r} + ":M").described(), flush=True)
+                os._exit(0)
+            os.waitpid(process, 0)
+    """
+    done = subprocess.run([sys.executable, "-B", "-c", code], capture_output=True, text=True, check=True)
+    said = done.stdout.splitlines()
+    assert len(said) == 3 and said[0] == said[1] != said[2]
 
 
 def test_one_call_that_never_passes_ends_one_episode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,8 +43,8 @@ def test_no_prompt_of_an_assistant_holds_states_or_labels(asked: Scripted) -> No
     words = re.compile("|".join(map(re.escape, state_words(load_dataset("starter")))))
     others = [r for r in asked.requests if not isinstance(r.task, FollowUp | ChooseKnowing | ProbeStates)]
     assert len(others) > 1000
-    for request in others:
-        text = "\n".join(message.content for message in request.messages)
+    # a message is searched once, however many requests repeat it
+    for text in {message.content for request in others for message in request.messages}:
         assert not words.search(text), words.search(text)
     # the same search finds them where they belong
     assert all(words.search(r.messages[-1].content) for r in asked.requests if isinstance(r.task, FollowUp))
@@ -63,10 +63,9 @@ def test_today_enters_no_conversation(asked: Scripted) -> None:
     today = datetime.now()
     years = {s.time.year for scenario in load_dataset("starter") for p in scenario.periods for s in p.sessions}
     assert today.year not in years
-    for request in asked.requests:
-        for message in request.messages:
-            assert str(today.year) not in message.content
-            assert f"{today:%B %d}" not in message.content
+    for text in {message.content for request in asked.requests for message in request.messages}:
+        assert str(today.year) not in text
+        assert f"{today:%B %d}" not in text
 
 
 class Nosy(Memory):

@@ -13,7 +13,8 @@ from amemgym.generate import open_users
 from amemgym.scenario import Scenario
 
 #: fewer questions than base has: the offline model's time goes by exams
-SMALL = "bank:base?users=8&questions=5"
+USERS = 5
+SMALL = f"bank:base?users={USERS}&questions=5"
 
 
 def played(data: str, out: Path, *agents: str) -> Any:
@@ -28,7 +29,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def test_everything_in_memory_beats_the_last_four(plain: Any) -> None:
     native = plain["agents"]["native"]
     assert plain["upper_bound"] >= 0.9
-    assert native["n"] == 8 * 11 * 5
+    assert native["n"] == USERS * 11 * 5
     pair = next(p for p in plain["pairs"] if {p["a"], p["b"]} == {"native", "recent-1-4"})
     low, high = (bound * (1 if pair["a"] == "native" else -1) for bound in pair["interval"])
     assert min(low, high) > 0.2

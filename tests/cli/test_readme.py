@@ -12,7 +12,7 @@ import pytest
 
 from amemgym.cli.main import main
 
-README = Path(__file__).resolve().parents[1] / "README.md"
+README = Path(__file__).resolve().parents[2] / "README.md"
 AMEMGYM = Path(sys.executable).parent / "amemgym"
 
 
