@@ -162,9 +162,9 @@ def run_spec(
     return report
 
 
-def check_spec(spec: RunSpec, agents: Sequence[AgentSpec]) -> None:
+def check_spec(spec: RunSpec, agents: Sequence[AgentSpec], dataset: Dataset) -> None:
     """Raises what `run_spec` would raise before anything is written, for who writes something before it."""
-    plan = plan_run(spec, RunWatcher(), agents=agents)
+    plan = plan_run(spec, RunWatcher(), agents=agents, dataset=dataset)
     _run(plan, spec, RunDirectory(default_directory(plan.manifest)), RunWatcher()).check()
 
 

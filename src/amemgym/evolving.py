@@ -109,7 +109,7 @@ def evolve_spec(spec: EvolveSpec, *, out: str | Path | None = None, watcher: Run
     manifest = _manifest(spec, dataset, split, agent, start, prompts)
     directory = EvolutionDirectory(out or spec.run.out or _default_directory(dataset, manifest))
     if directory.manifest() is None:
-        check_spec(_part(spec.run, split.held_out), [agent])
+        check_spec(_part(spec.run, split.held_out), [agent], dataset)
     with directory.held():
         directory.claim(manifest)
         evolutions = {
@@ -130,6 +130,7 @@ def evolve_spec(spec: EvolveSpec, *, out: str | Path | None = None, watcher: Run
             _part(spec.run, split.training, upper_bound=False, probe=False),
             out=directory.training,
             watcher=watcher,
+            dataset=dataset,
             agents=[agent, *(arm.training() for arm in arms)],
             coachings=evolutions,
             part_of=directory.path,
@@ -142,6 +143,7 @@ def evolve_spec(spec: EvolveSpec, *, out: str | Path | None = None, watcher: Run
             _part(spec.run, split.held_out),
             out=directory.held_out,
             watcher=watcher,
+            dataset=dataset,
             agents=[agent, *_learned(arms, evolutions)],
             part_of=directory.path,
         )
@@ -191,8 +193,10 @@ def _start(spec: EvolveSpec, agent: AgentSpec, prompts: Prompts) -> str:
 
 
 def _part(run: RunSpec, ids: tuple[str, ...], **settings: Any) -> RunSpec:
-    """One of the two runs: its users, and nothing of what is the evolution's."""
-    return run.model_copy(update={"only": ids, "users": None, "policy": None, "out": None, **settings})
+    """One of the two runs: its users, and nothing of what is the evolution's. Their periods are limited already, and
+    one side's users may have fewer than are wanted."""
+    own = {"only": ids, "users": None, "periods": None, "policy": None, "out": None}
+    return run.model_copy(update={**own, **settings})
 
 
 def _manifest(

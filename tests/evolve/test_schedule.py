@@ -199,6 +199,16 @@ def test_a_copy_for_an_exam_keeps_the_policy_it_was_frozen_with() -> None:
     assert asked == ["old $query", "new $query", "new $query"]
 
 
+@pytest.mark.parametrize("fewer", [0, 1], ids=["training", "held out"])
+def test_a_side_may_have_fewer_periods_than_are_wanted(fewer: int, tmp_path: Path, monkey: pytest.MonkeyPatch) -> None:
+    names = ("Ann", "Ben")
+    sided = sides(people(tmp_path / "data.json", [person(name, 1) for name in names]))
+    data = people(tmp_path / "data.json", [person(name, 2 if name in sided[fewer] else 4) for name in names])
+    report = evolved(Learner(), monkey, data, tmp_path / "out", feedback="question", periods=3)
+    arm = report.summary["arms"]["awi-2-0+question"]
+    assert [len(arm[part]["by_period"]) for part in ("training", "held_out")] == ([3, 2] if fewer else [2, 3])
+
+
 def test_a_period_without_a_session_is_examined_by_its_own_policy(tmp_path: Path, monkey: pytest.MonkeyPatch) -> None:
     users = [person(name, 3) for name in ("Ann", "Ben")]
     for user in users:

@@ -218,6 +218,15 @@ def test_a_directory_of_another_search_is_refused_with_the_difference(whole: Who
     assert contents(whole.path) == before
 
 
+def test_it_is_no_run_and_names_those_of_its_result(whole: Whole) -> None:
+    before = contents(whole.path)
+    for command in ("score", "resume"):
+        said = sentence(inside(command, whole.path), 2)
+        runs = f"{whole.path / 'heldout/best'}, {whole.path / 'heldout/start'}"
+        assert said.endswith(f"holds a tuning, not a run; name one of the runs in it: {runs}")
+    assert contents(whole.path) == before
+
+
 def test_where_nothing_is_better_the_agent_stays_as_named(tmp_path: Path) -> None:
     """A memory that gives all it holds gives no more for a larger topk."""
     small = ("--data", "bank:mini?users=2&periods=2&questions=2", "--out", tmp_path / "t", "--trials", "9")

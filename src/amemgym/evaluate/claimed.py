@@ -108,9 +108,10 @@ def made_manifest(what: str, compared: Mapping[str, Any], settings: Mapping[str,
 
 
 def parts_of(folder: Path) -> list[str]:
-    """The names of the run directories in an undertaking's."""
+    """The run directories in an undertaking's, by their places in it; those of trials, which are many, are too deep."""
     try:
-        return sorted(entry.name for entry in folder.iterdir() if (entry / "manifest.json").is_file())
+        found = [manifest.parent for depth in ("*", "*/*") for manifest in folder.glob(f"{depth}/manifest.json")]
+        return sorted(run.relative_to(folder).as_posix() for run in found)
     except OSError:
         return []
 

@@ -160,6 +160,8 @@ class RunDirectory:
             if not path.exists():
                 return None
             manifest = self._read(path)
+            if isinstance(what := manifest.get("what"), str):
+                raise self._kind_error(what)
             if manifest.get("format") == FORMAT:
                 validated(_MANIFEST, manifest)
                 return manifest
@@ -178,13 +180,12 @@ class RunDirectory:
         with files.held(self.path):
             yield
 
+    def _kind_error(self, what: str) -> RunDirectoryError:
+        runs = [str(self.path / name) for name in parts_of(self.path)]
+        way = f"name one of the runs in it: {', '.join(runs)}" if runs else "give a run's folder"
+        return RunDirectoryError(f"{self.path} holds {'an' if what[:1] in 'aeiou' else 'a'} {what}, not a run; {way}")
+
     def _format_error(self, manifest: Mapping[str, Any]) -> RunDirectoryError:
-        if isinstance(what := manifest.get("what"), str):
-            runs = [str(self.path / name) for name in parts_of(self.path)]
-            way = f"name one of the runs in it: {', '.join(runs)}" if runs else "it holds no run yet"
-            return RunDirectoryError(
-                f"{self.path} holds {'an' if what[:1] in 'aeiou' else 'a'} {what}, not a run; {way}"
-            )
         compared = manifest.get("compared")
         by = compared.get("amemgym") if isinstance(compared, dict) else None
         written = f" and was written by amemgym {by}" if by else ""
