@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from amemgym.agents import AgentSpec, agent_of_class, told
+from amemgym.agents import AgentSpec, agent_of_class, checked, told
 from amemgym.env import Rules, find_rules
-from amemgym.errors import AMemGymError, UsageError, raised
+from amemgym.errors import UsageError
 from amemgym.evaluate import Recorded, RunSpec, RunWatcher, make_manifest, read_recorded, recorded_data
 from amemgym.generate import load_dataset
 from amemgym.llm import (
-    AGENT_KEY,
     ModelSettings,
     asks_endpoint,
     check_choice,
@@ -27,7 +24,6 @@ from amemgym.llm import (
 )
 from amemgym.memory import Memory
 from amemgym.scenario import Dataset
-from amemgym.secrets import redact
 
 
 @dataclass(frozen=True)
@@ -59,7 +55,7 @@ def plan_run(
         check_model_name(settings.model)
     embedder_identity(spec.embedder)
     rules = find_rules(spec.protocol, spec.rounds_initial, spec.rounds_later)
-    agents = _checked(_agents(spec, watcher, classes or {}) if agents is None else list(agents))
+    agents = checked(_agents(spec, watcher, classes or {}) if agents is None else list(agents))
     own_models = [agent.model for agent in agents if agent.model and not agent.is_box]
     check_addresses(spec, [model, user_model, *own_models])
     for settings in (model, *own_models):
@@ -87,22 +83,6 @@ def _agents(spec: RunSpec, watcher: RunWatcher, classes: dict[str, type[Memory]]
     return told([found[name] for name in spec.agents], spec.policy, spec.room)
 
 
-def _checked(agents: list[AgentSpec]) -> list[AgentSpec]:
-    """Raises UsageError where an agent cannot play here, or two have one name."""
-    names = [agent.name for agent in agents]
-    if any(redact(name) != name for name in names):
-        # names are keys of what is written, and part of file names
-        raise UsageError("an agent's name holds an API key, and would be written to the run's files; rename the agent")
-    for agent in agents:
-        if not (agent.is_reference or agent.is_box):
-            _check_memory(agent)
-    _check_key(agents)
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise UsageError(f"two agents are called {', '.join(twice)}; give one of them another name")
-    return agents
-
-
 def check_addresses(spec: RunSpec, models: Sequence[ModelSettings]) -> None:
     """Raises UsageError where an address is given that nothing would ask."""
     if not any(asks_endpoint(settings.model) for settings in models):
@@ -110,27 +90,3 @@ def check_addresses(spec: RunSpec, models: Sequence[ModelSettings]) -> None:
         for flag, url in (("--base-url", spec.base_url), ("--user-base-url", spec.user_base_url)):
             if url:
                 raise UsageError(f"{flag} {url}: nothing is asked there, the model is {where}; add --model openai:NAME")
-
-
-def _check_key(agents: Sequence[AgentSpec]) -> None:
-    """Raises UsageError where one key would be sent to two servers, as it is meant for one of them."""
-    places = sorted({"//".join(urlsplit(a.model.base_url or "")[:2]) for a in agents if a.is_box and a.model})
-    if len(places) > 1 and os.environ.get(AGENT_KEY, "").strip():
-        raise UsageError(
-            f"{AGENT_KEY} would be sent to {' and '.join(place.replace('//', '://') for place in places)}; examine them"
-            " in runs of their own, each with its key, or unset it"
-        )
-
-
-def _check_memory(agent: AgentSpec) -> None:
-    """Raises UsageError where an agent's memory cannot even be made, before anything is played."""
-    try:
-        kind = agent.memory_type()
-        kind.check()
-        kind()
-    except AMemGymError:
-        raise
-    except Exception as error:
-        raise UsageError(
-            f"agent '{agent.name}': its memory cannot be made without arguments: {redact(raised(error))}"
-        ) from error

@@ -1,6 +1,7 @@
 """Agents: the protocol, the one conversational agent, the black box, the reference agents, and how they are named."""
 
 from amemgym.agents.box import BoxAgent
+from amemgym.agents.check import checked
 from amemgym.agents.conversational import NO_REPLY, ConversationalAgent, Habits
 from amemgym.agents.policy import LONGEST_POLICY, fault_of, read_policy, told
 from amemgym.agents.protocol import Agent, Examinee, ExamQuestion, ExamReply, ProbeQuestion, ProbeReply
@@ -38,6 +39,7 @@ __all__ = [
     "Reference",
     "agent_names",
     "agent_of_class",
+    "checked",
     "fault_of",
     "is_agent_file",
     "is_reference",
