@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from amemgym.auditing import AuditReport, audit, sample_labels
     from amemgym.datasets import card, write_card
     from amemgym.env import Environment, Episode
-    from amemgym.evolving import EvolveReport, evolve_agent
+    from amemgym.evolving import EvolveReport, evolve
     from amemgym.generate import generate_data, load_dataset
     from amemgym.kit import KitReport, check_memory
     from amemgym.memory import Item, Memory
@@ -45,7 +45,7 @@ _WHERE = {
     "card": "datasets",
     "check_memory": "kit",
     "compare": "api",
-    "evolve_agent": "evolving",
+    "evolve": "evolving",
     "generate_data": "generate",
     "import_run": "api",
     "load_dataset": "generate",
@@ -77,7 +77,7 @@ __all__ = [
     "card",
     "check_memory",
     "compare",
-    "evolve_agent",
+    "evolve",
     "generate_data",
     "import_run",
     "load_dataset",

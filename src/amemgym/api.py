@@ -27,7 +27,7 @@ from amemgym.evaluate import (
     make_spec,
 )
 from amemgym.evaluate.claimed import kind_of
-from amemgym.evolve import EVOLUTION
+from amemgym.evolution import EVOLUTION
 from amemgym.generate import load_dataset
 from amemgym.llm import (
     know_keys,

@@ -1,4 +1,4 @@
-"""The Python face of self-evolution: `evolve_agent`, two ordinary runs and what is learned between them.
+"""The Python face of self-evolution: `evolve`, two ordinary runs and what is learned between them.
 
 The training users play first, all side by side, and their exams' feedback revises what the agent is told to remember.
 Then the held-out users play by what was learned. They give no feedback, and are played once there is nothing more to
@@ -17,7 +17,7 @@ from amemgym.api import RunReport, check_spec, raise_for_failures, run_spec
 from amemgym.errors import RunDirectoryError, UsageError
 from amemgym.evaluate import RunSpec, RunWatcher, resumable, resumable_agent
 from amemgym.evaluate.claimed import made_manifest
-from amemgym.evolve import (
+from amemgym.evolution import (
     EVOLUTION,
     RUN_SETTINGS,
     Arm,
@@ -61,7 +61,7 @@ class EvolveReport:
         return f"EvolveReport({self.summary['agent']}; {self.directory})"
 
 
-def evolve_agent(
+def evolve(
     agent: str = "awi",
     data: str | Path = "starter",
     feedback: str | tuple[str, ...] | list[str] = ("question", "complete"),
@@ -82,7 +82,7 @@ def evolve_agent(
         model: the assistants' model: `offline`, or `openai:<name>`; it revises its own policy.
         out: the directory; where it holds the same evolution, that is continued.
         watcher: is told what happens.
-        settings: training, room, and settings of a run (see `amemgym.evolve.spec`).
+        settings: training, room, and settings of a run (see `amemgym.evolution.spec`).
 
     Raises:
         AMemGymError: one of `amemgym.errors`; what was finished is kept.

@@ -11,7 +11,7 @@ from amemgym.cli.console import Output
 from amemgym.cli.progress import ProgressBars
 from amemgym.cli.report import show_paths
 from amemgym.cli.run import field_help
-from amemgym.evolve import EvolveSpec, make_evolve_spec
+from amemgym.evolution import EvolveSpec, make_evolve_spec
 from amemgym.evolving import EvolveReport, evolve_spec
 from amemgym.report import print_evolution, write_evolution
 

@@ -12,7 +12,7 @@ from amemgym.cli.evolve import show_evolution
 from amemgym.cli.progress import ProgressBars
 from amemgym.cli.run import show, showing
 from amemgym.evaluate.claimed import kind_of
-from amemgym.evolve import EVOLUTION
+from amemgym.evolution import EVOLUTION
 from amemgym.evolving import resume_evolution
 
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from amemgym import files
 from amemgym.errors import RunDirectoryError, UsageError
-from amemgym.evolve import EvolutionDirectory
+from amemgym.evolution import EvolutionDirectory
 from amemgym.report.evolution.page import evolution_page
 from amemgym.report.evolution.told import told
 from amemgym.report.write import REPORTS, place_of

@@ -17,13 +17,13 @@ from amemgym.agents import LONGEST_POLICY, Purpose, fault_of, read_policy
 from amemgym.errors import ContentFiltered, ContextOverflow, UsageError
 from amemgym.evaluate import Examined, RunWatcher
 from amemgym.evaluate.results import ExamResult
-from amemgym.evolve import Evolution, Revision
-from amemgym.evolve.directory import history
-from amemgym.evolve.feedback import QUESTIONS
+from amemgym.evolution import Evolution, Revision
+from amemgym.evolution.directory import history
+from amemgym.evolution.feedback import QUESTIONS
 from amemgym.llm import Journal, Line, Request
 from amemgym.scenario import Scenario
 from amemgym.tasks import FeedbackKind, RevisePolicy, prompts_for
-from tests.evolve.people import Learner, evolved, people, person
+from tests.evolution.people import Learner, evolved, people, person
 from tests.support.models import Scripted, line_for, model_of
 
 USERS = [Scenario.model_validate(person(name)) for name in ("Ann", "Ben")]

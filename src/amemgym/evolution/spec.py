@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from amemgym.errors import UnknownName, UsageError
 from amemgym.evaluate import RunSpec, make_spec
-from amemgym.evolve.arms import NONE
+from amemgym.evolution.arms import NONE
 from amemgym.settings import said_of
 
 KINDS = (NONE, "question", "complete")

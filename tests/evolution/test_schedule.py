@@ -21,7 +21,7 @@ from amemgym.llm import Completion, Request
 from amemgym.memory import find_memory
 from amemgym.messages import Message
 from amemgym.tasks import ChooseOption, UpdateRecord
-from tests.evolve.people import Learner, evolved, people, person, sides
+from tests.evolution.people import Learner, evolved, people, person, sides
 from tests.llm.helpers import NOW
 from tests.support.models import Scripted, model_of, tools_of
 

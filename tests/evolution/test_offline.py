@@ -14,7 +14,7 @@ NONE, LEARNED, LAST = "awi-2-0", "awi-2-0+complete", "awi-2-0+complete:last"
 
 
 def test_complete_feedback_helps_held_out_users(tmp_path: Path) -> None:
-    report = amemgym.evolve_agent(
+    report = amemgym.evolve(
         NONE,
         "bank:base",
         "complete",

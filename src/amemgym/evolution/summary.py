@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from amemgym.agents import AgentSpec
-from amemgym.evolve.arms import Arm
-from amemgym.evolve.coach import Evolution
-from amemgym.evolve.directory import history
+from amemgym.evolution.arms import Arm
+from amemgym.evolution.coach import Evolution
+from amemgym.evolution.directory import history
 from amemgym.llm import RoleCount
 
 #: of an agent's scores, what a curve is made of

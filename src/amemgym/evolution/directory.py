@@ -23,7 +23,7 @@ from typing import Any
 from amemgym import files
 from amemgym.clean import clean
 from amemgym.evaluate.claimed import ClaimedDirectory
-from amemgym.evolve.coach import Evolution
+from amemgym.evolution.coach import Evolution
 from amemgym.messages import whole
 from amemgym.secrets import redact
 

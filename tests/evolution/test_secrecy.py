@@ -12,11 +12,11 @@ import pytest
 
 from amemgym.evaluate import Examined
 from amemgym.evaluate.results import ExamResult
-from amemgym.evolve.feedback import feedback_of
+from amemgym.evolution.feedback import feedback_of
 from amemgym.evolving import EvolveReport
 from amemgym.scenario import Scenario
 from amemgym.tasks import AskedQuestion, CompleteFeedback, FeedbackKind, QuestionFeedback, RevisePolicy, prompts_for
-from tests.evolve.people import OPTION, VALUE, VARIABLE, Learner, evolved, people, person, sides
+from tests.evolution.people import OPTION, VALUE, VARIABLE, Learner, evolved, people, person, sides
 
 NAMES = ("Ann", "Ben", "Cleo", "Dora")
 

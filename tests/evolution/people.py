@@ -102,7 +102,7 @@ def evolved(model: Scripted, monkeypatch: pytest.MonkeyPatch, data: Path, out: P
     """An evolution in which every call goes to this model."""
     monkeypatch.setattr("amemgym.llm.doors.open_model", lambda settings, say: model)
     given = {"agent": "awi-2-0", "rounds_later": 1, "upper_bound": False, "probe": False, **settings}
-    return amemgym.evolve_agent(data=data, out=out, **given)
+    return amemgym.evolve(data=data, out=out, **given)
 
 
 def scenarios(path: Path) -> Dataset:

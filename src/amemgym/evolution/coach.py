@@ -15,7 +15,7 @@ from typing import Literal
 from amemgym.agents import LONGEST_POLICY, Purpose, fault_of
 from amemgym.errors import ContentFiltered, ContextOverflow
 from amemgym.evaluate import Examined, RunWatcher
-from amemgym.evolve.feedback import QUESTIONS, feedback_of
+from amemgym.evolution.feedback import QUESTIONS, feedback_of
 from amemgym.llm import Line, Model, at
 from amemgym.scenario import Scenario
 from amemgym.tasks import CompleteFeedback, Feedback, FeedbackKind, RevisePolicy
