@@ -11,6 +11,15 @@ merit), and the bits of the better ones become likelier. Then policies play the 
 never saw, side by side: what is reported is the difference of accuracies, paired by user, with its 95% interval.
 
     python examples/train_write_policy.py
+
+It takes about a minute on two cores and ends with, among others (380 exam questions of 19 held-out users):
+
+    trained − start                      +0.347 [+0.293, +0.402] more
+    trained − keep everything            +0.279 [+0.218, +0.340] more
+    trained − openings, the nearest goes +0.116 [+0.068, +0.163] more
+
+Held-out users are other people of the same bank, with the same ways to say things. So this shows that the loop learns
+what carries over to users it has not met, not that these weights would serve other data or another model.
 """
 
 import argparse
@@ -202,7 +211,7 @@ def told(scores: Scores, users: str) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> tuple[Logistic, Scores]:
     parser = argparse.ArgumentParser(description="Train what to keep, and measure it on held-out users.")
-    parser.add_argument("--users", type=int, default=80, help="training and held-out users")
+    parser.add_argument("--users", type=int, default=64, help="training and held-out users")
     parser.add_argument("--epochs", type=int, default=1, help="times each training user is played")
     parser.add_argument("--seed", type=int, default=0, help="of the split, the start and all that is drawn")
     parser.add_argument("--one-process", action="store_true", help="no process for each copy")
