@@ -200,9 +200,7 @@ def test_a_copy_for_an_exam_keeps_the_policy_it_was_frozen_with() -> None:
 
 
 @pytest.mark.parametrize("fewer", [0, 1], ids=["training", "held out"])
-def test_a_side_may_have_fewer_periods_than_are_wanted(
-    fewer: int, tmp_path: Path, monkey: pytest.MonkeyPatch
-) -> None:
+def test_a_side_may_have_fewer_periods_than_are_wanted(fewer: int, tmp_path: Path, monkey: pytest.MonkeyPatch) -> None:
     names = ("Ann", "Ben")
     sided = sides(people(tmp_path / "data.json", [person(name, 1) for name in names]))
     data = people(tmp_path / "data.json", [person(name, 2 if name in sided[fewer] else 4) for name in names])
