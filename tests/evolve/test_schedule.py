@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from amemgym.agents import ConversationalAgent, ExamQuestion, Habits
-from amemgym.errors import EndpointUnavailable
+from amemgym.errors import AgentFailed, EndpointUnavailable
 from amemgym.evolving import EvolveReport, resume_evolution
 from amemgym.llm import Completion, Request
 from amemgym.memory import find_memory
@@ -170,6 +170,17 @@ def test_a_user_whose_model_fails_stops_it_and_resume_finishes_it(
     for path in played.report.directory.glob("policies/*"):
         assert (out / "policies" / path.name).read_bytes() == path.read_bytes()
     assert len(model.requests) < len(played.model.requests)
+
+
+def test_a_model_whose_code_raises_is_told_in_a_sentence_with_the_way_on(
+    tmp_path: Path, monkey: pytest.MonkeyPatch
+) -> None:
+    def broken(task: object) -> str:
+        raise RuntimeError("no mood")
+
+    data, out = people(tmp_path / "data.json", [person(name, 2) for name in ("Ann", "Ben")]), tmp_path / "out"
+    with pytest.raises(AgentFailed, match=rf"agent 'awi-2-0\+question', user 0: .*no mood.*amemgym resume {out}$"):
+        evolved(Learner(broken), monkey, data, out, feedback="question")
 
 
 def test_a_copy_for_an_exam_keeps_the_policy_it_was_frozen_with() -> None:
