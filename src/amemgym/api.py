@@ -34,7 +34,7 @@ from amemgym.llm import (
 )
 from amemgym.memory import Memory
 from amemgym.planning import RunPlan, plan_run
-from amemgym.scenario import Dataset
+from amemgym.scenario import Dataset, place_of_data
 from amemgym.scores import OWN_ROLES, summarise
 from amemgym.scores.comparison import Comparison, Played, compare_runs
 from amemgym.together import wait_for
@@ -93,11 +93,7 @@ def run(
     Raises:
         AMemGymError: one of `amemgym.errors`; RunFailed where episodes did not finish (the others are kept).
     """
-    if isinstance(data, Dataset):
-        if data.path is None:
-            raise UsageError("the data set is in no file; save it with save_dataset and give the path")
-        data = data.path
-    given: dict[str, Any] = {"model": model, **settings} | ({} if data is None else {"data": str(data)})
+    given: dict[str, Any] = {"model": model, **settings} | ({} if data is None else {"data": place_of_data(data)})
     classes: dict[str, type[Memory]] = {}
     if agents is not None:
         listed = agents.split(",") if isinstance(agents, str) else [agents] if isinstance(agents, type) else agents
