@@ -37,6 +37,7 @@ from amemgym.planning import RunPlan, plan_run
 from amemgym.scenario import Dataset, place_of_data
 from amemgym.scores import OWN_ROLES, summarise
 from amemgym.scores.comparison import Comparison, Played, compare_runs
+from amemgym.search.place import TuneDirectory
 from amemgym.together import wait_for
 
 #: how a failure of somebody else's code is told
@@ -181,6 +182,8 @@ def resume(directory: str | Path, *, watcher: RunWatcher | None = None, **settin
 
     `settings` may be those that change no result (concurrency, timeout, attempts).
     """
+    if kind_of(directory) == TuneDirectory.what:
+        raise UsageError(f"{directory} holds a tuning; it goes on when it is started again by the same command")
     manifest = RunDirectory(directory).manifest()
     if "imported" in manifest["compared"]:
         raise UsageError(
