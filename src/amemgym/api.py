@@ -34,9 +34,10 @@ from amemgym.llm import (
 )
 from amemgym.memory import Memory
 from amemgym.planning import RunPlan, plan_run
-from amemgym.scenario import Dataset
+from amemgym.scenario import Dataset, place_of_data
 from amemgym.scores import OWN_ROLES, summarise
 from amemgym.scores.comparison import Comparison, Played, compare_runs
+from amemgym.search.place import TuneDirectory
 from amemgym.together import wait_for
 
 #: how a failure of somebody else's code is told
@@ -93,11 +94,7 @@ def run(
     Raises:
         AMemGymError: one of `amemgym.errors`; RunFailed where episodes did not finish (the others are kept).
     """
-    if isinstance(data, Dataset):
-        if data.path is None:
-            raise UsageError("the data set is in no file; save it with save_dataset and give the path")
-        data = data.path
-    given: dict[str, Any] = {"model": model, **settings} | ({} if data is None else {"data": str(data)})
+    given: dict[str, Any] = {"model": model, **settings} | ({} if data is None else {"data": place_of_data(data)})
     classes: dict[str, type[Memory]] = {}
     if agents is not None:
         listed = agents.split(",") if isinstance(agents, str) else [agents] if isinstance(agents, type) else agents
@@ -185,6 +182,8 @@ def resume(directory: str | Path, *, watcher: RunWatcher | None = None, **settin
 
     `settings` may be those that change no result (concurrency, timeout, attempts).
     """
+    if kind_of(directory) == TuneDirectory.what:
+        raise UsageError(f"{directory} holds a tuning; it goes on when it is started again by the same command")
     manifest = RunDirectory(directory).manifest()
     if "imported" in manifest["compared"]:
         raise UsageError(

@@ -31,7 +31,7 @@ from amemgym.evolution import (
 from amemgym.generate import load_dataset
 from amemgym.llm import check_model_name, describe_model, know_keys
 from amemgym.memory import QUERY
-from amemgym.scenario import Dataset, Split, split_users
+from amemgym.scenario import Dataset, Split, place_of_data, split_users
 from amemgym.tasks import Prompts, prompts_for
 from amemgym.version import __version__
 
@@ -63,7 +63,7 @@ class EvolveReport:
 
 def evolve(
     agent: str = "awi",
-    data: str | Path = "starter",
+    data: str | Path | Dataset = "starter",
     feedback: str | tuple[str, ...] | list[str] = ("question", "complete"),
     model: str = "offline",
     *,
@@ -77,7 +77,7 @@ def evolve(
     Args:
         agent: `awi`, `awe` or `rag` (whose form of the query evolves), also with -freq-n_s-topk, or the path of a v1
             agent configuration.
-        data: a name or the path of a v1 JSON file.
+        data: a name, the path of a v1 JSON file, or a data set loaded from one.
         feedback: `none`, `question`, `complete`, or several. The agent that learns nothing plays in any case.
         model: the assistants' model: `offline`, or `openai:<name>`; it revises its own policy.
         out: the directory; where it holds the same evolution, that is continued.
@@ -88,7 +88,7 @@ def evolve(
         AMemGymError: one of `amemgym.errors`; what was finished is kept.
     """
     kinds = feedback if isinstance(feedback, str) else tuple(feedback)
-    given = {"agent": agent, "data": str(data), "feedback": kinds, "model": model, **settings}
+    given = {"agent": agent, "data": place_of_data(data), "feedback": kinds, "model": model, **settings}
     return evolve_spec(make_evolve_spec(given), out=out, watcher=watcher)
 
 

@@ -97,7 +97,15 @@ class _Running:
             started.set_result(asyncio.get_running_loop())
             await self._end.wait()
 
-        self.thread = Thread(target=lambda: asyncio.run(stay()), daemon=True, name="amemgym")
+        def run() -> None:
+            try:
+                asyncio.run(stay())
+            except BaseException as error:
+                if started.done():
+                    raise
+                started.set_exception(error)  # no loop could be made (too many open files), which the caller waits for
+
+        self.thread = Thread(target=run, daemon=True, name="amemgym")
         self.thread.start()
         self.loop = started.result()
 

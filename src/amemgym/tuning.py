@@ -17,7 +17,7 @@ from amemgym.evaluate import Run, RunDirectory, RunSpec, make_spec
 from amemgym.generate import load_dataset
 from amemgym.planning import RunPlan, plan_run
 from amemgym.report.tuning import markdown
-from amemgym.scenario import Dataset, Split, split_users
+from amemgym.scenario import Dataset, Split, place_of_data, split_users
 from amemgym.scores.comparison import Played
 from amemgym.search.ask import Asker, check_optuna
 from amemgym.search.grid import Configuration, Grid, make_grid
@@ -88,11 +88,7 @@ def tune(
     Raises:
         AMemGymError: one of `amemgym.errors`; RunFailed where episodes did not finish (the others are kept).
     """
-    if isinstance(data, Dataset):
-        if data.path is None:
-            raise UsageError("the data set is in no file; save it with save_dataset and give the path")
-        data = data.path
-    spec, run = make_tune_spec({"agent": agent, "data": str(data), "model": model, **settings})
+    spec, run = make_tune_spec({"agent": agent, "data": place_of_data(data), "model": model, **settings})
     return tune_spec(spec, run, out=out, watcher=watcher)
 
 
@@ -214,7 +210,7 @@ class _Tuning:
             "format": manifest["format"],
             "fingerprint": manifest["fingerprint"],
             "data": {"name": self._dataset.name, "sha256": self._dataset.sha256},
-            "model": self._plan.model.model,
+            "model": manifest["compared"]["model"]["model"],
             "seed": self._run.seed,
             "agent": name,
             "searched": {setting: list(values) for setting, values in self._grid.choices.items()},

@@ -98,7 +98,9 @@ class Learner(Scripted):
         return [r.messages[-1].content for r in self.requests if isinstance(r.task, RevisePolicy)]
 
 
-def evolved(model: Scripted, monkeypatch: pytest.MonkeyPatch, data: Path, out: Path, **settings: Any) -> EvolveReport:
+def evolved(
+    model: Scripted, monkeypatch: pytest.MonkeyPatch, data: Path | Dataset, out: Path, **settings: Any
+) -> EvolveReport:
     """An evolution in which every call goes to this model."""
     monkeypatch.setattr("amemgym.llm.doors.open_model", lambda settings, say: model)
     given = {"agent": "awi-2-0", "rounds_later": 1, "upper_bound": False, "probe": False, **settings}

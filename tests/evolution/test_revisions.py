@@ -88,6 +88,7 @@ UNUSABLE: dict[str, tuple[Purpose, str, str]] = {
     "the form": ("facts", policy('Keep {"facts": ["home"]}'), "a form of the reply"),
     "a fence": ("facts", policy("```\nhome\n```"), "a form of the reply"),
     "control characters": ("facts", policy("home\x1b[2J"), "cannot be shown"),
+    "its marks": ("record", policy("First: <part>the home.</part>"), "it holds <part>"),
     "an option": ("record", policy(f"Tell:  {OPTION.upper()}"), "repeats an answer of the exam"),
     "no query": ("query", policy("what matters"), "hold $query once"),
     "two queries": ("query", policy("$query, that is $query"), "hold $query once"),
@@ -118,6 +119,14 @@ def test_what_may_stand_in_a_policy() -> None:
     text = "家庭\u3000状况\n- what it costs: $ 5, \u2018and\u2019 why\u00a0so \U0001f469\u200d\U0001f692\n\t- {home}"
     revision, provider, _ = revised(lambda request: policy(text))
     assert (revision.outcome, revision.policy, len(provider.requests)) == ("revised", text, 1)
+
+
+def test_a_policy_between_its_marks_is_taken_without_them() -> None:
+    """The model is shown them, and may well give them back; in the memory's prompts they have no place."""
+    revision, provider, _ = revised(lambda request: policy("<part>\nNew.</part>"))
+    assert (revision.outcome, revision.policy, len(provider.requests)) == ("revised", "New.", 1)
+    nothing, *_ = revised(lambda request: policy("<part> </part>"))
+    assert (nothing.outcome, nothing.policy) == ("unusable", "Old.")
 
 
 def test_a_policy_reads_the_same_from_a_file(tmp_path: Path) -> None:

@@ -8,20 +8,20 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from amemgym.agents import ConversationalAgent, ExamQuestion, Habits
-from amemgym.errors import EndpointUnavailable
+from amemgym.errors import AgentFailed, EndpointUnavailable, UsageError
 from amemgym.evolving import EvolveReport, resume_evolution
 from amemgym.llm import Completion, Request
 from amemgym.memory import find_memory
 from amemgym.messages import Message
 from amemgym.tasks import ChooseOption, UpdateRecord
-from tests.evolution.people import Learner, evolved, people, person, sides
+from tests.evolution.people import Learner, evolved, people, person, scenarios, sides
 from tests.llm.helpers import NOW
 from tests.support.models import Scripted, model_of, tools_of
 
@@ -170,6 +170,25 @@ def test_a_user_whose_model_fails_stops_it_and_resume_finishes_it(
     for path in played.report.directory.glob("policies/*"):
         assert (out / "policies" / path.name).read_bytes() == path.read_bytes()
     assert len(model.requests) < len(played.model.requests)
+
+
+def test_a_model_whose_code_raises_is_told_in_a_sentence_with_the_way_on(
+    tmp_path: Path, monkey: pytest.MonkeyPatch
+) -> None:
+    def broken(task: object) -> str:
+        raise RuntimeError("no mood")
+
+    data, out = people(tmp_path / "data.json", [person(name, 2) for name in ("Ann", "Ben")]), tmp_path / "out"
+    with pytest.raises(AgentFailed, match=rf"agent 'awi-2-0\+question', user 0: .*no mood.*amemgym resume {out}$"):
+        evolved(Learner(broken), monkey, data, out, feedback="question")
+
+
+def test_a_data_set_that_is_loaded_already_is_taken(tmp_path: Path, monkey: pytest.MonkeyPatch) -> None:
+    data = scenarios(people(tmp_path / "data.json", [person(name, 1) for name in ("Ann", "Ben")]))
+    report = evolved(Learner(), monkey, data, tmp_path / "out", feedback="question")
+    assert report.summary["data"]["sha256"] == data.sha256
+    with pytest.raises(UsageError, match="in no file"):
+        evolved(Learner(), monkey, replace(data, path=None), tmp_path / "other")
 
 
 def test_a_copy_for_an_exam_keeps_the_policy_it_was_frozen_with() -> None:

@@ -3,6 +3,9 @@ then."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Coroutine
+from threading import Thread
 from typing import Any
 
 import gymnasium
@@ -11,6 +14,7 @@ import pytest
 
 from amemgym.errors import AMemGymError, UsageError
 from amemgym.gym import MemoryEnv, MemoryPolicyEnv
+from amemgym.together import Background
 from tests.gym.played import first_option, play
 
 WRONG: list[tuple[type[gymnasium.Env[Any, Any]], dict[str, Any], str]] = [
@@ -93,3 +97,53 @@ def test_a_step_out_of_turn_and_a_wrong_reset_are_told() -> None:
         env.reset()
     with pytest.raises(gymnasium.error.ResetNeeded):
         gymnasium.make("amemgym/Memory-v0").step("hello")
+
+
+def test_what_is_too_long_to_be_observed_ends_the_play(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The action has happened, and what it earned could not be told."""
+    with MemoryEnv(periods=1) as env:
+        env.reset(seed=0)
+        with monkeypatch.context() as small:
+            small.setattr("amemgym.gym.base.OBSERVED_CHARS", 10)
+            with pytest.raises(UsageError, match=r"has \d+ characters, more than 10"):
+                env.step("I see.")
+        with pytest.raises(UsageError, match=r"stopped by an error; call reset"):
+            env.step("I see.")
+        assert env.reset(seed=0)[1]["kind"] == "message"
+
+
+def test_an_environment_that_cannot_let_go_still_ends_its_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    env = MemoryEnv(periods=1)
+    env.reset(seed=0)
+    thread = env._background._running.thread  # type: ignore[union-attr]
+
+    async def failing() -> None:
+        raise OSError("gone")
+
+    monkeypatch.setattr(env._world, "aclose", failing)
+    with pytest.raises(OSError, match="gone"):
+        env.close()
+    assert not thread.is_alive()
+    env.close()
+
+
+def test_a_loop_that_cannot_be_made_is_told_and_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(work: Coroutine[Any, Any, None]) -> None:
+        work.close()
+        raise OSError(24, "Too many open files")
+
+    async def nothing() -> None: ...
+
+    raised: list[BaseException] = []
+
+    def call() -> None:
+        try:
+            Background().call(nothing)
+        except OSError as error:
+            raised.append(error)
+
+    monkeypatch.setattr(asyncio, "run", refused)
+    caller = Thread(target=call, daemon=True)
+    caller.start()
+    caller.join(10)
+    assert [str(error) for error in raised] == ["[Errno 24] Too many open files"]

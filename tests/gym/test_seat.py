@@ -118,6 +118,9 @@ def test_wrong_settings_are_named() -> None:
     ]:
         with pytest.raises(UsageError, match=said):
             Seat(**settings)  # type: ignore[arg-type]
+    for more, said in ({"users": 4}, "has 3 users"), ({"periods": 9}, "has at most 8 periods"):
+        with pytest.raises(UsageError, match=said):
+            load_users("starter", **more)
     with pytest.raises(UsageError, match="periods is 0"):
         load_users("starter", periods=0)
     with pytest.raises(UsageError, match="unknown data set 'nosuch'"):

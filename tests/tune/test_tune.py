@@ -220,10 +220,10 @@ def test_a_directory_of_another_search_is_refused_with_the_difference(whole: Who
 
 def test_it_is_no_run_and_names_those_of_its_result(whole: Whole) -> None:
     before = contents(whole.path)
-    for command in ("score", "resume"):
-        said = sentence(inside(command, whole.path), 2)
-        runs = f"{whole.path / 'heldout/best'}, {whole.path / 'heldout/start'}"
-        assert said.endswith(f"holds a tuning, not a run; name one of the runs in it: {runs}")
+    runs = f"{whole.path / 'heldout/best'}, {whole.path / 'heldout/start'}"
+    said = sentence(inside("score", whole.path), 2)
+    assert said.endswith(f"holds a tuning, not a run; name one of the runs in it: {runs}")
+    assert sentence(inside("resume", whole.path), 2).endswith("started again by the same command")
     assert contents(whole.path) == before
 
 

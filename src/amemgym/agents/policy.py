@@ -16,6 +16,7 @@ from amemgym.agents.spec import ROOMS, AgentSpec, Purpose
 from amemgym.errors import UsageError
 from amemgym.memory import QUERY
 from amemgym.messages import whole
+from amemgym.tasks import MARKS
 
 #: characters of a policy
 LONGEST_POLICY = 4000
@@ -34,6 +35,8 @@ def fault_of(policy: str, purpose: Purpose, longest: int = LONGEST_POLICY) -> st
         return f"it has {len(policy):,} characters, and at most {longest:,} are allowed"
     if any(unicodedata.category(character) in _UNSHOWN and character not in "\n\t" for character in policy):
         return "it holds characters that cannot be shown"
+    if mark := next((mark for mark in MARKS if mark in policy), None):
+        return f"it holds {mark}, which marks where it begins and ends"
     names = [" ".join(match[0].split())[:60] for match in _PLACEHOLDER.finditer(policy)]
     if purpose == "query":
         if names.count(QUERY) != 1:

@@ -56,8 +56,10 @@ class Environment:
     def close(self) -> None:
         """End the thread; closing again does nothing."""
         if self._background.is_running:
-            self._background.call(self._provider.aclose)
-            self._background.close()
+            try:
+                self._background.call(self._provider.aclose)
+            finally:
+                self._background.close()
 
     def __enter__(self) -> Environment:
         return self

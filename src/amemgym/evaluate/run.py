@@ -218,9 +218,11 @@ class Run:
         except Exception as error:  # also code from elsewhere: a memory's, a plug-in's
             if isinstance(error, EndpointUnavailable) and self._doors.is_outage():
                 raise
-            if of.agent in self._coachings:
-                raise  # the others wait for what it would have learned
             told = said(error)
+            if of.agent in self._coachings:  # the others wait for what it would have learned
+                if isinstance(error, AMemGymError):
+                    raise
+                raise AgentFailed(f"{of.name}: {told}") from error
             self._outcome.failures.append(told if isinstance(error, AgentFailed) else f"{of.name}: {told}")
             if of.agent:
                 self._failed.write(

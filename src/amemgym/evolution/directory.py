@@ -50,10 +50,6 @@ class EvolutionDirectory(ClaimedDirectory):
         self._write_json(f"{name}.json", {"agent": evolution.name, **history(evolution)})
         self.write(f"{name}.txt", f"{whole(redact(evolution.policies[-1]))}\n")
 
-    def policy_path(self, name: str) -> Path:
-        """Where an arm's last policy is."""
-        return self.path / "policies" / f"{files.slug(name)}.txt"
-
     def write_summary(self, summary: Mapping[str, Any]) -> Path:
         return self._write_json("evolution.json", summary)
 

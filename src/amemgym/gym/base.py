@@ -112,13 +112,19 @@ class PlayedEnv(gymnasium.Env[Obs, Act], Generic[Obs, Act]):
         """Let go of models and memories, and end the thread; closing again does nothing."""
         self._closed = True
         if self._background.is_running:
-            self._play.stop()
-            self._background.call(self._world.aclose)
-            self._background.close()
+            try:
+                self._play.stop()
+                self._background.call(self._world.aclose)
+            finally:
+                self._background.close()
 
     def _take(self, turn: Turn[Any]) -> tuple[Obs, Turn[Any]]:
         self._shown, self._over = turn.shown, turn.over
-        return self._observation(turn.shown), turn
+        try:
+            return self._observation(turn.shown), turn
+        except BaseException:  # who goes on would do so without what the action earned
+            self._play.stop()
+            raise
 
 
 def checked_text(action: object, space: AnyText) -> str:

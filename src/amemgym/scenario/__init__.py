@@ -1,6 +1,14 @@
 """Scenarios: the simulated users a run is grounded on, and the data sets they come in."""
 
-from amemgym.scenario.dataset import Dataset, dataset_json, load_dataset, parse_dataset, read_dataset, save_dataset
+from amemgym.scenario.dataset import (
+    Dataset,
+    dataset_json,
+    load_dataset,
+    parse_dataset,
+    place_of_data,
+    read_dataset,
+    save_dataset,
+)
 from amemgym.scenario.model import AnswerOption, Period, Question, Scenario, Session, Update, UserProfile, parse_time
 from amemgym.scenario.sources import data_names, find_data, is_data_name
 from amemgym.scenario.split import Split, split_users
@@ -25,6 +33,7 @@ __all__ = [
     "load_dataset",
     "parse_dataset",
     "parse_time",
+    "place_of_data",
     "read_dataset",
     "save_dataset",
     "split_users",

@@ -56,6 +56,15 @@ class Dataset:
         return replace(self, scenarios=tuple(s.limited(periods) for s in self.scenarios[:users]))
 
 
+def place_of_data(data: str | Path | Dataset) -> str:
+    """A data set's name or path, by which it can be read again. Raises UsageError where it is in no file."""
+    if not isinstance(data, Dataset):
+        return str(data)
+    if data.path is None:
+        raise UsageError("the data set is in no file; save it with save_dataset and give the path")
+    return str(data.path)
+
+
 def load_dataset(data: str | Path) -> Dataset:
     """A data set by path (a v1 JSON file, or a folder with `data.json`) or by name (`starter`, `v1.base`).
 

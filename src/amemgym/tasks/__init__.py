@@ -6,6 +6,7 @@ from amemgym.tasks.chat import Chat, StandIn, ToolCall
 from amemgym.tasks.choice import Choice, parse_choice
 from amemgym.tasks.conversation import FollowUp, Reply
 from amemgym.tasks.evolving import (
+    MARKS,
     AnsweredQuestion,
     AskedQuestion,
     CompleteFeedback,
@@ -45,6 +46,7 @@ from amemgym.tasks.wording import (
 )
 
 __all__ = [
+    "MARKS",
     "Act",
     "AnsweredQuestion",
     "Ask",

@@ -19,6 +19,9 @@ from amemgym.tasks.schema import TEXT, Schema, an_object
 
 FeedbackKind = Literal["question", "complete"]
 
+#: what a policy stands between where it is shown in its prompt
+MARKS = ("<part>", "</part>")
+
 
 @dataclass(frozen=True)
 class AskedQuestion:
@@ -97,14 +100,19 @@ class RevisePolicy(Task[str]):
         if not isinstance(policy, str) or not policy.strip():
             return Parsed(None, Status.INVALID)
         # as a file of it would be read again
-        return Parsed(policy.replace("\r\n", "\n").replace("\r", "\n").strip(), parsed.status)
+        policy = policy.replace("\r\n", "\n").replace("\r", "\n").strip()
+        opening, closing = MARKS
+        if not (policy.startswith(opening) and policy.endswith(closing)):
+            return Parsed(policy, parsed.status)
+        inner = policy.removeprefix(opening).removesuffix(closing).strip()
+        return Parsed(inner, Status.REPAIRED) if inner else Parsed(None, Status.INVALID)
 
     def reply_schema(self) -> Schema:
         return an_object({"policy": TEXT})
 
     def _prompt(self, prompts: Prompts) -> str:
         """The whole prompt that the policy is a part of, the part between marks."""
-        part = f"<part>{self.policy}</part>"
+        part = self.policy.join(MARKS)
         if self.purpose == "query":
             return part
         if self.purpose == "facts":

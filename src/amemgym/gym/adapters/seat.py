@@ -51,7 +51,7 @@ def load_users(data: str, users: int | None = None, periods: int | None = None) 
     """The users of a data set, or the first of them, with all their periods, or the first. They are read once, as a
     training tool checks its settings over and over. Raises DataError or UsageError."""
     _at_least_one(users=users, periods=periods)
-    return tuple(scenario.limited(periods) for scenario in load_dataset(data).scenarios[:users])
+    return load_dataset(data).limited(users, periods).scenarios
 
 
 def find_user(scenarios: Sequence[Scenario], user: object) -> Scenario:
