@@ -14,7 +14,7 @@ import amemgym.evolving  # noqa: F401 - loads what looks for plug-ins
 installed, version = cache(importlib.metadata.entry_points), cache(importlib.metadata.version)
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(autouse=True, scope="module")
 def _installed_once() -> Iterator[None]:
     """Look through what is installed."""
     with pytest.MonkeyPatch.context() as patch:
