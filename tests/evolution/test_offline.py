@@ -38,6 +38,5 @@ def test_complete_feedback_helps_held_out_users(tmp_path: Path) -> None:
     for gain, name in zip(report.summary["gains"], (LEARNED, LAST), strict=True):
         assert (gain["agent"], gain["against"], gain["n"], gain["users"]) == (name, NONE, 60, 2)
         assert gain["difference"] == pytest.approx(found[name]["overall"] - found[NONE]["overall"])
-    before = [step["training_before"] for step in arm["revisions"]]
-    assert before == arm["training"]["by_period"]
-    assert [step["training_after"] for step in arm["revisions"][:-1]] == before[1:]
+    # with two users no p is small, and adjusting makes none smaller
+    assert all(0.5 <= gain["p"] <= gain["p_adjusted"] <= 1 for gain in report.summary["gains"])

@@ -201,8 +201,8 @@ def test_what_is_added_to_a_history_is_no_part_of_the_revision() -> None:
     evolution = Evolution("arm", "complete", "record", USERS, "Old.", room=None, seed=0, watcher=Told())
     evolution.revisions.append(Revision(0, "revised", "New.", 1, 1))
     told = history(evolution)
-    told["revisions"][0]["training_before"] = 0.5
-    assert history(evolution)["revisions"][0].keys() == told["revisions"][0].keys() - {"training_before"}
+    told["revisions"][0]["score"] = 0.5
+    assert history(evolution)["revisions"][0].keys() == told["revisions"][0].keys() - {"score"}
 
 
 def test_exams_that_ended_in_an_error_are_not_told_of() -> None:

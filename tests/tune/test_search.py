@@ -89,16 +89,19 @@ def test_users_of_unequal_length_are_asked_for_no_more_than_they_have() -> None:
 
 
 @pytest.mark.parametrize(
-    ("interval", "verdict"),
+    ("interval", "p", "verdict"),
     [
-        ((0.01, 0.05), "better"),
-        ((-0.01, 0.05), "not shown to be better"),
-        ((0.0, 0.05), "not shown to be better"),
-        ((-0.05, -0.01), "worse"),
-        (None, "no interval"),
+        ((0.01, 0.05), 0.01, "better"),
+        ((0.01, 0.05), 0.0625, "not shown to be better"),
+        ((-0.01, 0.05), 0.01, "not shown to be better"),
+        ((0.0, 0.05), 0.01, "not shown to be better"),
+        ((-0.05, -0.01), 0.01, "worse"),
+        (None, None, "no interval"),
     ],
 )
-def test_a_difference_shows_what_its_interval_allows(interval: tuple[float, float] | None, verdict: str) -> None:
-    empty = Pair("best", "start", 0, 0, None, interval, None, None, None, None, 0, 0, None, None, {})
+def test_a_difference_shows_what_its_interval_and_its_p_allow(
+    interval: tuple[float, float] | None, p: float | None, verdict: str
+) -> None:
+    empty = Pair("best", "start", 0, 0, None, interval, p, None, None, None, 0, 0, None, None, {})
     assert verdict_of(empty) == verdict
     assert verdict_of(None) == "unchanged"

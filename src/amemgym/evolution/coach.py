@@ -16,14 +16,13 @@ from amemgym.agents import LONGEST_POLICY, Purpose, fault_of
 from amemgym.errors import ContentFiltered, ContextOverflow
 from amemgym.evaluate import Examined, RunWatcher
 from amemgym.evolution.feedback import QUESTIONS, feedback_of
+from amemgym.evolution.guard import copied
 from amemgym.llm import Line, Model, at
 from amemgym.scenario import Scenario
 from amemgym.tasks import CompleteFeedback, Feedback, FeedbackKind, RevisePolicy
 
 #: tries of a revision: the first, and one more with the reason why it was refused
 TRIES = 2
-#: characters from which an option in a policy is no chance
-REPEATED = 20
 Outcome = Literal["revised", "unchanged", "nothing wrong", "unusable"]
 
 
@@ -91,7 +90,8 @@ class Evolution:
         return _TrainingCoach(self, scenario.id)
 
     async def policy(self, period: int) -> str:
-        return await self._of(period)
+        # whoever is cancelled cancels nobody else
+        return await asyncio.shield(self._of(period))
 
     async def examined(self, user_id: str, period: int, exams: Sequence[Examined]) -> None:
         """A user was examined; who is the last has the policy revised. Raises ModelError."""
@@ -131,7 +131,11 @@ class Evolution:
             except ContentFiltered as filtered:
                 refused.append(str(filtered))
                 break
-            fault = "the reply holds no policy" if answer.value is None else self._fault_of(answer.value, told)
+            fault = (
+                "the reply holds no policy"
+                if answer.value is None
+                else fault_of(answer.value, self._purpose) or copied(answer.value, told)
+            )
             if fault is None and answer.value is not None:
                 outcome: Outcome = "unchanged" if answer.value == policy else "revised"
                 return Revision(period, outcome, answer.value, questions, users, tuple(refused))
@@ -143,15 +147,6 @@ class Evolution:
 
     def _told(self, period: int, questions: int) -> tuple[Feedback, ...]:
         return feedback_of(self._feedback, self._users, period, self._exams[period], self._seed, questions)
-
-    def _fault_of(self, policy: str, told: Sequence[Feedback]) -> str | None:
-        if fault := fault_of(policy, self._purpose):
-            return fault
-        plain = _plain(policy)
-        options = (o for exam in told if isinstance(exam, CompleteFeedback) for q in exam.asked for o in q.options)
-        if any(len(_plain(option)) >= REPEATED and _plain(option) in plain for option in options):
-            return "it repeats an answer of the exam, which is right for one user alone"
-        return None
 
 
 @dataclass(frozen=True)
@@ -171,7 +166,3 @@ class _TrainingCoach:
 def _teaches(exam: Feedback) -> bool:
     """Whether there is something to learn from it: complete feedback without a wrong answer has nothing."""
     return any(not q.is_right for q in exam.asked) if isinstance(exam, CompleteFeedback) else bool(exam.asked)
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.lower().split())

@@ -14,6 +14,7 @@ from amemgym.evolution.arms import Arm
 from amemgym.evolution.coach import Evolution
 from amemgym.evolution.directory import history
 from amemgym.llm import RoleCount
+from amemgym.scores.pairs import adjusted_ps
 
 #: of an agent's scores, what a curve is made of
 _CURVE = (
@@ -63,11 +64,7 @@ def summarise_evolution(
         "random": {"training": training["random"], "held_out": held_out["random"]},
         "none": {"training": _curve(training, agent.name), "held_out": _curve(held_out, agent.name)},
         "arms": {arm.name: _arm(arm, evolutions[arm.name], training, held_out) for arm in arms},
-        "gains": [
-            _gain(held_out, agent.name, name, where)
-            for arm in arms
-            for name, where in ((arm.name, "period by period"), (arm.last, "last policy from the beginning"))
-        ],
+        "gains": _gains(held_out, agent.name, arms),
         "warnings": list(dict.fromkeys([*_warnings(held_out, "held-out"), *_warnings(training, "training")])),
     }
 
@@ -80,17 +77,12 @@ def _warnings(scores: Mapping[str, Any], users: str) -> list[str]:
 
 def _arm(arm: Arm, evolution: Evolution, training: Mapping[str, Any], held_out: Mapping[str, Any]) -> dict[str, Any]:
     learned = _curve(training, arm.name)
-    told = history(evolution)
-    for revision, before in zip(told["revisions"], learned["by_period"], strict=True):
-        revision["training_before"] = before
-    for revision, after in zip(told["revisions"], learned["by_period"][1:], strict=False):
-        revision["training_after"] = after
     return {
         "feedback": arm.feedback,
         "training": learned,
         "held_out": _curve(held_out, arm.name),
         "last": _curve(held_out, arm.last),
-        **told,
+        **history(evolution),
         "used": {role: _used(count) for role, count in sorted(evolution.line.ledger.items())},
     }
 
@@ -103,6 +95,17 @@ def _used(count: RoleCount) -> dict[str, Any]:
 def _curve(scores: Mapping[str, Any], agent: str) -> dict[str, Any]:
     found = scores["agents"][agent]
     return {name: found[name] for name in _CURVE if name in found}
+
+
+def _gains(held_out: Mapping[str, Any], none: str, arms: Sequence[Arm]) -> list[dict[str, Any]]:
+    """Every gain, and its p after Benjamini and Hochberg over all of them."""
+    gains = [
+        _gain(held_out, none, name, how)
+        for arm in arms
+        for name, how in ((arm.name, "period by period"), (arm.last, "last policy from the beginning"))
+    ]
+    adjusted = adjusted_ps([gain["p"] for gain in gains])
+    return [gain | {"p_adjusted": p} for gain, p in zip(gains, adjusted, strict=True)]
 
 
 def _gain(held_out: Mapping[str, Any], none: str, arm: str, how: str) -> dict[str, Any]:

@@ -13,7 +13,8 @@ from rich.table import Table
 from amemgym import files
 from amemgym.report.markdown import text
 from amemgym.report.table import print_whole
-from amemgym.report.wording import interval, number, signed
+from amemgym.report.wording import chance, interval, number, signed
+from amemgym.scores.verdict import BETTER, NOT_SHOWN, WORSE
 from amemgym.secrets import redact
 
 Summary = Mapping[str, Any]
@@ -135,20 +136,27 @@ def _verdict(held_out: Mapping[str, Any]) -> str:
     if pair is None:
         return "no other configuration was better than the agent as named, so there is nothing to compare"
     users = f"{pair['users']} user{'' if pair['users'] == 1 else 's'}"
-    told = f"difference {_value(pair['difference'], pair['interval'], True)}, n {pair['n']}, {users}"
+    told = f"difference {_value(pair['difference'], pair['interval'], True)}, p {chance(pair['p'])}, n {pair['n']}, {users}"
     if pair["memory_score_difference"] is not None:
         score = _value(pair["memory_score_difference"], pair["memory_score_interval"], True)
         told += f"; of memory scores {score}"
     said = {
-        "better": "the best is better on held-out users: the interval lies above 0",
-        "worse": "the best is worse on held-out users, whom it was not chosen on: the interval lies below 0",
-        "not shown to be better": "the best is not shown to be better on held-out users: the interval holds 0",
+        BETTER: "the best is better on held-out users: the interval lies above 0, and p below 0.05",
+        WORSE: "the best is worse on held-out users, whom it was not chosen on: the interval lies below 0",
+        NOT_SHOWN: f"the best is not shown to be better on held-out users: {_why_not(pair)}",
         "no interval": f"no interval, so nothing is shown: {pair['why_no_interval'] or 'no exam is in both'}",
     }[held_out["verdict"]]
     needed = ""
-    if held_out["verdict"] == "not shown to be better":
+    if held_out["verdict"] == NOT_SHOWN:
         needed = _needed(pair["users_needed"])
     return f"{told}: {said}{needed}"
+
+
+def _why_not(pair: Mapping[str, Any]) -> str:
+    low, high = pair["interval"] or (0, 0)
+    if low <= 0 <= high:
+        return "the interval holds 0"
+    return f"p is not below 0.05 (with so few users it is {pair['smallest_p']:.3g} or more)"
 
 
 def _needed(users_needed: Mapping[str, int | None]) -> str:

@@ -6,10 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 NONE = "–"
-#: what a difference from something else shows
-BETTER, NOT_SHOWN, WORSE = "better", "not shown to be better", "worse"
-#: a p from which a difference may be chance
-LEVEL = 0.05
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -34,14 +30,6 @@ def interval(pair: Sequence[float] | None, digits: int = 3) -> str:
 def arm(pair: Sequence[float], value: float, digits: int = 2) -> str:
     """An interval as its longer arm: `±0.06`. One that ends where a share does is cut there."""
     return f"±{max(pair[1] - value, value - pair[0]):.{digits}f}"
-
-
-def verdict(pair: Sequence[float] | None, p: float | None) -> str:
-    """What a difference with this 95% interval and this p shows. Better (or worse) is only what leaves 0 out of the
-    interval and has a p below 0.05: with few users either may be there without the other."""
-    if pair is None or p is None or p >= LEVEL or pair[0] <= 0 <= pair[1]:
-        return NOT_SHOWN
-    return BETTER if pair[0] > 0 else WORSE
 
 
 def percent(share: float | None) -> str:

@@ -9,21 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from amemgym.scores import Pair, cells_of, compare_agents
 from amemgym.scores.bounds import bounds_by_agent
 from amemgym.scores.comparison import Played
 from amemgym.scores.intervals import ONE_USER
+from amemgym.scores.verdict import verdict
 from amemgym.search.grid import Configuration
 from amemgym.search.halving import Rung
 from amemgym.search.place import trial_name
 
+
 #: what the held-out difference shows: its interval lies above 0, below, holds it, or there is none; or the best
 #: configuration is the one that it started from
-Verdict = Literal["better", "worse", "not shown to be better", "no interval", "unchanged"]
-
-
 @dataclass(frozen=True)
 class AtRung:
     """An accuracy at one rung, over n exams of so many users and periods."""
@@ -64,14 +63,13 @@ def compare_held_out(start: Played, best: Played) -> Pair:
     return compare_agents(cells)[0]
 
 
-def verdict_of(pair: Pair | None) -> Verdict:
+def verdict_of(pair: Pair | None) -> str:
     """What a difference shows; None is that of a configuration with itself."""
     if pair is None:
         return "unchanged"
     if pair.interval is None:
         return "no interval"
-    low, high = pair.interval
-    return "better" if low > 0 else "worse" if high < 0 else "not shown to be better"
+    return verdict(pair.interval, pair.p)
 
 
 def described(agent: str, trial: Trial) -> dict[str, Any]:
@@ -111,10 +109,10 @@ def held_out_side(scores: Mapping[str, Any], directory: str) -> dict[str, Any]:
 
 
 def described_pair(pair: Pair | None) -> dict[str, Any] | None:
-    """The held-out difference in tune.json; without p: one comparison was planned, and its interval tells."""
+    """The held-out difference in tune.json."""
     if pair is None:
         return None
-    names = ("difference", "interval", "n", "users", "only_a", "only_b")
+    names = ("difference", "interval", "p", "smallest_p", "n", "users", "only_a", "only_b")
     told = pair.as_dict()
     own = {name: told[name] for name in (*names, "memory_score_difference", "memory_score_interval")}
     return {

@@ -27,8 +27,8 @@ from amemgym.report.evolution.told import Arm, Curve, Evolved, Gain, Step, told
 from amemgym.report.page import render
 from amemgym.report.table import SCORES
 from amemgym.report.view import COLOURS
-from amemgym.report.wording import BETTER, WORSE
 from amemgym.scores import OFFLINE
+from amemgym.scores.verdict import BETTER, WORSE
 
 #: settings of a run that stand at the top or are of no matter here
 SHOWN = ("model", "user_model", "seed", "protocol", "room", "users", "periods", "trials")

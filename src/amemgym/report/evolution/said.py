@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from amemgym.report.evolution.told import Arm, Evolved, Gain
-from amemgym.report.wording import BETTER, NOT_SHOWN, chance, count
+from amemgym.report.wording import chance, count
 from amemgym.scores import OFFLINE
+from amemgym.scores.verdict import BETTER, NOT_SHOWN
 
 #: what must not be taken for the result
 TRAINING = (
@@ -31,10 +32,10 @@ def _why_not(gain: Gain) -> str:
         return f"{_users(gain.users)} give{'s' if gain.users == 1 else ''} no interval"
     if gain.interval[0] <= 0 <= gain.interval[1]:
         return "the interval of the difference holds 0"
-    if gain.p is None:
+    if gain.p_adjusted is None:
         return "there is no p"
     least = "" if gain.smallest_p is None else f" (with {_users(gain.users)} it is {gain.smallest_p:.3g} or more)"
-    return f"p is {chance(gain.p)}, and not below 0.05{least}"
+    return f"p is {chance(gain.p_adjusted)}, and not below 0.05{least}"
 
 
 def anything_learned(told: Evolved) -> bool:

@@ -14,7 +14,8 @@ from amemgym.report.evolution.said import TRAINING, VERDICTS, cost, gain_sentenc
 from amemgym.report.evolution.told import Evolved, told
 from amemgym.report.sparkline import sparkline
 from amemgym.report.table import SCORES, print_whole, with_interval
-from amemgym.report.wording import BETTER, chance
+from amemgym.report.wording import chance
+from amemgym.scores.verdict import BETTER
 from amemgym.secrets import redact
 
 #: bars of a curve, so that a line stays within 80 characters
@@ -76,7 +77,7 @@ def _gains(evolved: Evolved) -> Table:
         table.add_row(
             escape(gain.agent),
             with_interval(gain.difference, gain.interval, "+"),
-            chance(gain.p).replace(" ", ""),
+            chance(gain.p_adjusted).replace(" ", ""),
             str(gain.n),
             str(gain.users),
             gain.verdict,
@@ -111,7 +112,7 @@ def _notes(evolved: Evolved) -> Iterator[str]:
             f"{name}: told what was learned a period after it was, as the training users were; {evolved.last(name)}:"
             " told the last of it from the beginning"
         )
-        yield f"gains are paired by user; p: sign flips over users, of one gain. {VERDICTS}"
+        yield f"gains are paired by user; p: sign flips over users, adjusted for the number of gains. {VERDICTS}"
     yield (
         f"±: 95%, clustered by user. Memory score: {SCORES[evolved.first_score]}. By period: ▁ 0 to █ 1. ~: estimated"
     )

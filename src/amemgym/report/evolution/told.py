@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from amemgym.clean import clean
-from amemgym.report.wording import NOT_SHOWN, verdict
+from amemgym.scores.verdict import NOT_SHOWN, verdict
 
 Interval = tuple[float, float]
 
@@ -120,13 +120,14 @@ class Gain(Part):
     difference: float | None
     interval: Interval | None
     p: float | None
+    p_adjusted: float | None
     smallest_p: float | None
     memory_score_difference: float | None
     memory_score_interval: Interval | None
 
     @property
     def verdict(self) -> str:
-        return verdict(self.interval, self.p)
+        return verdict(self.interval, self.p_adjusted)
 
     @property
     def is_plain(self) -> bool:
