@@ -131,15 +131,13 @@ class Evolution:
             except ContentFiltered as filtered:
                 refused.append(str(filtered))
                 break
-            fault = (
-                "the reply holds no policy"
-                if answer.value is None
-                else fault_of(answer.value, self._purpose) or copied(answer.value, told)
-            )
-            if fault is None and answer.value is not None:
+            if answer.value is None:
+                refused.append("the reply holds no policy")
+            elif fault := fault_of(answer.value, self._purpose) or copied(answer.value, told):
+                refused.append(fault)
+            else:
                 outcome: Outcome = "unchanged" if answer.value == policy else "revised"
                 return Revision(period, outcome, answer.value, questions, users, tuple(refused))
-            refused.append(fault or "")
         self._watcher.said(
             f"{self.name}: no usable revision after period {period} ({refused[-1]}); it goes on as it was told before"
         )

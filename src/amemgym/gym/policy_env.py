@@ -225,17 +225,22 @@ class _PolicyGame:
     ) -> None:
         copy = await agent.freeze()
 
+        failures: list[ContentFiltered | ContextOverflow] = []
+
         async def correct(item: ExamItem) -> bool | None:
             place = question_name(item.period, item.index)
             with at(place, "exam", item.labels), blaming(seat, item.period, place):
                 try:
                     answer: ExamReply = await put_to_copy(copy, lambda examinee: examinee.answer(item.question))
-                except (ContentFiltered, ContextOverflow):
+                except (ContentFiltered, ContextOverflow) as failure:
+                    failures.append(failure)
                     return None
             return episode.grade(item, answer.option, answer.status).correct
 
         found = await side_by_side(correct(item) for item in items)
         answered = [right for right in found if right is not None]
+        if failures and not answered:
+            raise failures[0]  # no reward is known, and a 0 would be learned from
         right = sum(answered)
         told = {"questions": len(answered), "right": right, "errors": len(found) - len(answered)}
         policy.earn(right / len(answered) if answered else 0.0, **told, correct=tuple(found))

@@ -136,7 +136,8 @@ def _verdict(held_out: Mapping[str, Any]) -> str:
     if pair is None:
         return "no other configuration was better than the agent as named, so there is nothing to compare"
     users = f"{pair['users']} user{'' if pair['users'] == 1 else 's'}"
-    told = f"difference {_value(pair['difference'], pair['interval'], True)}, p {chance(pair['p'])}, n {pair['n']}, {users}"
+    difference = _value(pair["difference"], pair["interval"], True)
+    told = f"difference {difference}, p {chance(pair['p'])}, n {pair['n']}, {users}"
     if pair["memory_score_difference"] is not None:
         score = _value(pair["memory_score_difference"], pair["memory_score_interval"], True)
         told += f"; of memory scores {score}"
