@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from amemgym.auditing import AuditReport, audit, sample_labels
     from amemgym.datasets import card, write_card
     from amemgym.env import Environment, Episode
-    from amemgym.evolving import EvolveReport, evolve
+    from amemgym.evolving import EvolveReport, evolve, resume_evolution
     from amemgym.generate import generate_data, load_dataset
     from amemgym.kit import KitReport, check_memory
     from amemgym.memory import Item, Memory
@@ -50,6 +50,7 @@ _WHERE = {
     "import_run": "api",
     "load_dataset": "generate",
     "resume": "api",
+    "resume_evolution": "evolving",
     "run": "api",
     "sample_labels": "auditing",
     "save_dataset": "scenario",
@@ -82,6 +83,7 @@ __all__ = [
     "import_run",
     "load_dataset",
     "resume",
+    "resume_evolution",
     "run",
     "sample_labels",
     "save_dataset",

@@ -11,12 +11,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from amemgym import files
 from amemgym.agents import AgentSpec, fault_of, is_agent_file, parse_agent, read_agent_file, read_policy
 from amemgym.api import RunReport, check_spec, raise_for_failures, run_spec
 from amemgym.errors import RunDirectoryError, UsageError
 from amemgym.evaluate import RunSpec, RunWatcher, resumable, resumable_agent
-from amemgym.evaluate.claimed import made_manifest
+from amemgym.evaluate.claimed import default_directory, made_manifest
 from amemgym.evolution import (
     EVOLUTION,
     RUN_SETTINGS,
@@ -107,7 +106,9 @@ def evolve_spec(spec: EvolveSpec, *, out: str | Path | None = None, watcher: Run
         agent = replace(agent, policies=(start,))  # all arms begin alike
     arms = arms_of(agent, spec.feedback)
     manifest = _manifest(spec, dataset, split, agent, start, prompts)
-    directory = EvolutionDirectory(out or spec.run.out or _default_directory(dataset, manifest))
+    directory = EvolutionDirectory(
+        out or spec.run.out or default_directory("evolve", dataset.name, manifest["fingerprint"])
+    )
     if directory.manifest() is None:
         check_spec(_part(spec.run, split.held_out), [agent], dataset)
     with directory.held():
@@ -222,8 +223,3 @@ def _manifest(
     found = resumable(spec.run, model, user_model)
     settings = spec.model_dump(mode="json", exclude={"run"}) | {n: v for n, v in found.items() if n in RUN_SETTINGS}
     return made_manifest(EVOLUTION, compared, settings | {"agent": resumable_agent(spec.agent)})
-
-
-def _default_directory(dataset: Dataset, manifest: dict[str, Any]) -> Path:
-    readable = files.slug(f"evolve {dataset.name}").rpartition("-")[0]
-    return Path("runs") / f"{readable}-{manifest['fingerprint'][:8]}"

@@ -13,7 +13,8 @@ from amemgym import files
 from amemgym.agents import AgentSpec, is_agent_file, parse_agent, read_policy
 from amemgym.api import RunReport, continue_with, raise_for_failures, run_spec
 from amemgym.errors import UsageError
-from amemgym.evaluate import Run, RunDirectory, RunSpec, make_spec
+from amemgym.evaluate import SHARED_SETTINGS, Run, RunDirectory, RunSpec, make_spec
+from amemgym.evaluate.claimed import default_directory, made_manifest
 from amemgym.generate import load_dataset
 from amemgym.planning import RunPlan, plan_run
 from amemgym.report.tuning import markdown
@@ -22,7 +23,7 @@ from amemgym.scores.comparison import Played
 from amemgym.search.ask import Asker, check_optuna
 from amemgym.search.grid import Configuration, Grid, make_grid
 from amemgym.search.halving import Bill, Rung, bill, make_rungs
-from amemgym.search.place import TuneDirectory, default_directory
+from amemgym.search.place import TuneDirectory
 from amemgym.search.results import (
     AtRung,
     Trial,
@@ -34,7 +35,7 @@ from amemgym.search.results import (
     promoted,
     verdict_of,
 )
-from amemgym.search.spec import RUN_SETTINGS, TuneSpec, make_tune_spec
+from amemgym.search.spec import TuneSpec, make_tune_spec
 from amemgym.search.watch import Quiet, TuneWatcher
 
 #: how to go on with what was interrupted
@@ -119,7 +120,7 @@ class _Tuning:
     def done(self, out: str | Path | None) -> TuneReport:
         """Play what is not played yet, and write the result."""
         name = self._dataset.name
-        directory = TuneDirectory(out or default_directory(name, self._manifest["fingerprint"]))
+        directory = TuneDirectory(out or default_directory("tune", name, self._manifest["fingerprint"]))
         if not directory.is_claimed:
             plan = self._plan
             played = (plan.dataset, plan.agents, plan.model, plan.user_model, plan.rules)
@@ -244,7 +245,7 @@ def command(configuration: Configuration, agent: str, run: RunSpec) -> str:
     given: dict[str, Any] = {"agents": configuration.agent(agent)}
     given |= {"policy": configuration.policy, "room": configuration.room}
     plain = make_spec({})
-    changing = [name for name in RUN_SETTINGS if name not in ("concurrency", "timeout", "attempts")]
+    changing = [name for name in SHARED_SETTINGS if name not in ("concurrency", "timeout", "attempts")]
     given |= {n: value for n in changing if (value := getattr(run, n)) != getattr(plain, n)}
     words = [w for n, v in given.items() if v is not None for w in (f"--{n.replace('_', '-')}", str(v))]
     return shlex.join(["amemgym", "run", *words])
@@ -284,13 +285,7 @@ def _manifest(grid: Grid, split: Split, rungs: Sequence[Rung], plan: RunPlan) ->
         "rungs": [{"configurations": r.configurations, "users": list(r.users), "periods": r.periods} for r in rungs],
         "optuna": version("optuna"),
     }
-    return {
-        "what": TuneDirectory.what,
-        "format": TuneDirectory.format,
-        "fingerprint": files.sha256(files.canonical_json(compared).encode("utf-8", "surrogatepass")),
-        "data": plan.manifest["data"],
-        "compared": compared,
-    }
+    return made_manifest(TuneDirectory.what, compared, {}) | {"data": plan.manifest["data"]}
 
 
 def _digest(policy: str | None) -> str | None:

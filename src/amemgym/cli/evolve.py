@@ -36,6 +36,7 @@ def evolve_command(
     users: Annotated[int | None, typer.Option(help=field_help("users"))] = None,
     periods: Annotated[int | None, typer.Option(help=field_help("periods"))] = None,
     seed: Annotated[int | None, typer.Option(help="seed of the split, of option order and of what is told")] = None,
+    protocol: Annotated[str | None, typer.Option(help=field_help("protocol"))] = None,
     rounds_initial: Annotated[int | None, typer.Option(help=field_help("rounds_initial"))] = None,
     rounds_later: Annotated[int | None, typer.Option(help=field_help("rounds_later"))] = None,
     temperature: Annotated[float | None, typer.Option(help=field_help("temperature"))] = None,

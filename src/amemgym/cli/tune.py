@@ -11,8 +11,9 @@ from amemgym.cli.console import Output
 from amemgym.cli.progress import TuneBars
 from amemgym.cli.report import show_paths
 from amemgym.cli.run import field_help
+from amemgym.evaluate import SHARED_SETTINGS
 from amemgym.report.tuning import print_tuning
-from amemgym.search.spec import RUN_SETTINGS, TuneSpec, make_tune_spec
+from amemgym.search.spec import TuneSpec, make_tune_spec
 from amemgym.settings import read_settings
 from amemgym.tuning import tune_spec
 
@@ -68,7 +69,7 @@ def tune_command(
     What is reported is the difference to the agent as it is named, on users that nothing was chosen on. Started again
     with the same settings, a search goes on where it was.
     """
-    fields = (*TuneSpec.model_fields, *RUN_SETTINGS)
+    fields = (*TuneSpec.model_fields, *SHARED_SETTINGS)
     flags = {name: value for name, value in locals().items() if name in fields and value is not None}
     settings: dict[str, Any] = {}
     if config is not None:

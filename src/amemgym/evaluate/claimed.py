@@ -107,6 +107,12 @@ def made_manifest(what: str, compared: Mapping[str, Any], settings: Mapping[str,
     }
 
 
+def default_directory(what: str, data: str, fingerprint: str) -> Path:
+    """runs/<what>-<data>-<fingerprint>: two undertakings never share one."""
+    readable = files.slug(f"{what} {data}").rpartition("-")[0]
+    return Path("runs") / f"{readable}-{fingerprint[:8]}"
+
+
 def parts_of(folder: Path) -> list[str]:
     """The run directories in an undertaking's, by their places in it; those of trials, which are many, are too deep."""
     try:

@@ -24,6 +24,33 @@ from amemgym.settings import read_settings, said_of
 DEFAULT_AGENTS = ("native", "rag", "awe", "awi", "uniform", "frozen", "lag-1", "oracle")
 
 
+#: fields of `RunSpec` that whatever is made of several runs has too, under the same names
+SHARED_SETTINGS = (
+    "data",
+    "model",
+    "base_url",
+    "user_model",
+    "user_base_url",
+    "users",
+    "periods",
+    "seed",
+    "protocol",
+    "rounds_initial",
+    "rounds_later",
+    "temperature",
+    "max_tokens",
+    "user_temperature",
+    "user_max_tokens",
+    "context_tokens",
+    "choice",
+    "embedder",
+    "language",
+    "concurrency",
+    "timeout",
+    "attempts",
+)
+
+
 class RunSpec(BaseModel):
     """One run. The text of each field is what the command line's help says."""
 

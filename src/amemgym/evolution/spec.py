@@ -8,39 +8,13 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from amemgym.errors import UnknownName, UsageError
-from amemgym.evaluate import RunSpec, make_spec
+from amemgym.evaluate import SHARED_SETTINGS, RunSpec, make_spec
 from amemgym.evolution.arms import NONE
 from amemgym.settings import said_of
 
 KINDS = (NONE, "question", "complete")
 #: settings of a run that an evolution has too
-RUN_SETTINGS = (
-    "data",
-    "model",
-    "base_url",
-    "user_model",
-    "user_base_url",
-    "users",
-    "periods",
-    "seed",
-    "rounds_initial",
-    "rounds_later",
-    "temperature",
-    "max_tokens",
-    "user_temperature",
-    "user_max_tokens",
-    "context_tokens",
-    "choice",
-    "embedder",
-    "language",
-    "policy",
-    "probe",
-    "upper_bound",
-    "concurrency",
-    "timeout",
-    "attempts",
-    "out",
-)
+RUN_SETTINGS = (*SHARED_SETTINGS, "policy", "probe", "upper_bound", "out")
 
 
 class EvolveSpec(BaseModel):

@@ -62,7 +62,8 @@ class MemoryPolicyEnv(PlayedEnv[Any, Any]):
     converses it sees the store and the session so far. An episode ends with the last period's exam. `info` tells `kind`
     ("session", or "end"), `user`, `period`, `session`, the simulated `time` and the `items` in the store; after a
     period also how many `questions` there were, how many were `right`, which (`correct`, in the data's order), and the
-    `errors`, questions that the model could not be asked, which count in nothing. No option, right answer or state of
+    `errors`, questions that the model could not be asked, which count in nothing (if it is all of them, there is no
+    reward, and the step raises why). No option, right answer or state of
     the user is ever observed.
 
     Args:

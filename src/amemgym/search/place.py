@@ -52,9 +52,3 @@ class TuneDirectory(ClaimedDirectory):
 def trial_name(number: int) -> str:
     """Where a configuration's runs are, below the search's directory."""
     return f"trials/{number:03d}"
-
-
-def default_directory(data: str, fingerprint: str) -> Path:
-    """runs/tune-<data>-<fingerprint>: two searches never share one."""
-    readable = files.slug(f"tune {data}").rpartition("-")[0]
-    return Path("runs") / f"{readable}-{fingerprint[:8]}"

@@ -12,39 +12,13 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from amemgym.errors import UnknownName, UsageError
-from amemgym.evaluate import RunSpec, make_spec
+from amemgym.evaluate import SHARED_SETTINGS, RunSpec, make_spec
 from amemgym.settings import said_of
 
 #: in a list of policies or rooms: the agent's own policy, a room without limit
 NONE = "none"
 #: largest number that an agent's name can hold
 MOST = 9999
-
-#: fields of `RunSpec` that a tuning has too
-RUN_SETTINGS = (
-    "data",
-    "model",
-    "base_url",
-    "user_model",
-    "user_base_url",
-    "users",
-    "periods",
-    "seed",
-    "protocol",
-    "rounds_initial",
-    "rounds_later",
-    "temperature",
-    "max_tokens",
-    "user_temperature",
-    "user_max_tokens",
-    "context_tokens",
-    "choice",
-    "embedder",
-    "language",
-    "concurrency",
-    "timeout",
-    "attempts",
-)
 
 
 class TuneSpec(BaseModel):
@@ -111,7 +85,7 @@ class TuneSpec(BaseModel):
 
 def make_tune_spec(settings: Mapping[str, Any], place: str = "the settings") -> tuple[TuneSpec, RunSpec]:
     """The search and the run's settings from names and values. Raises UsageError or UnknownName."""
-    known = (*TuneSpec.model_fields, *RUN_SETTINGS)
+    known = (*TuneSpec.model_fields, *SHARED_SETTINGS)
     for name in settings:
         if name not in known:
             raise UnknownName("setting of a tuning", str(name), known)
