@@ -292,7 +292,7 @@ STOPPING: dict[str, tuple[Response, str, str]] = {
 def test_an_endpoint_that_refuses_or_answers_nonsense(case: str, small: Path, tmp_path: Path) -> None:
     response, what, way_out = STOPPING[case]
     with MockOpenAI(sequence(then=response)) as server:
-        impatient = ["--timeout", "0.3"] if case == "hangs" else []
+        impatient = ["--timeout", "1"] if case == "hangs" else []
         ended = inside(*stopping(server, small, "--out", "run", *impatient))
         said = sentence(ended, 1)
     assert re.search(what, said) and re.search(way_out, said)
