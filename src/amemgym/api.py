@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import SecretStr
 
 from amemgym import files
-from amemgym.agents import AgentSpec
+from amemgym.agents import AgentSpec, read_policy
 from amemgym.errors import AMemGymError, RunDirectoryError, RunFailed, UnknownName, UsageError
 from amemgym.evaluate import (
     Coachings,
@@ -147,6 +147,8 @@ def run_spec(
     with directory.lock():
         manifest = directory.claim(plan.manifest, resuming)
         directory.write_data(plan.dataset)
+        if spec.policy is not None:
+            directory.write_policy(read_policy(spec.policy))
         if journals is not None:
             directory.take_journals(journals, [agent.name for agent in plan.agents])
         outcome = wait_for(run.play)
@@ -192,7 +194,9 @@ def resume(directory: str | Path, *, watcher: RunWatcher | None = None, **settin
     if whole := manifest.get("part_of"):
         above = files.at_home(directory).absolute().parent
         raise UsageError(f"{directory} is a part of the {whole} in {above}; continue that: amemgym resume {above}")
-    spec = make_spec({**manifest["settings"], **settings}, f"{directory}/manifest.json")
+    kept = RunDirectory(directory).policy
+    own = {} if kept is None else {"policy": str(kept)}
+    spec = make_spec({**manifest["settings"], **own, **settings}, f"{directory}/manifest.json")
     described = {agent["name"]: agent for agent in manifest["compared"]["agents"]}
     for name in spec.agents:
         agent = described.get(name, {})

@@ -19,6 +19,7 @@ from amemgym.evaluate.claimed import default_directory, made_manifest
 from amemgym.evolution import (
     EVOLUTION,
     RUN_SETTINGS,
+    TRIES,
     Arm,
     Evolution,
     EvolutionDirectory,
@@ -31,6 +32,7 @@ from amemgym.generate import load_dataset
 from amemgym.llm import check_model_name, describe_model, know_keys
 from amemgym.memory import QUERY
 from amemgym.scenario import Dataset, Split, place_of_data, split_users
+from amemgym.scores.pairs import LEAST_USERS
 from amemgym.tasks import Prompts, prompts_for
 from amemgym.version import __version__
 
@@ -113,6 +115,7 @@ def evolve_spec(spec: EvolveSpec, *, out: str | Path | None = None, watcher: Run
         check_spec(_part(spec.run, split.held_out), [agent], dataset)
     with directory.held():
         directory.claim(manifest)
+        directory.write_start(start)
         evolutions = {
             arm.name: Evolution(
                 arm.name,
@@ -126,7 +129,12 @@ def evolve_spec(spec: EvolveSpec, *, out: str | Path | None = None, watcher: Run
             )
             for arm in arms
         }
-        watcher.said(f"training on {len(split.training)} of {len(dataset)} users, whose exams give feedback")
+        watcher.said(_bill(dataset, split, arms))
+        if arms and len(split.held_out) < LEAST_USERS:
+            watcher.said(
+                f"with {_users(len(split.held_out))} held out no gain can be shown, however large; it takes"
+                f" {LEAST_USERS} (more --users, or fewer --training)"
+            )
         training = run_spec(
             _part(spec.run, split.training, upper_bound=False, probe=False),
             out=directory.training,
@@ -139,7 +147,6 @@ def evolve_spec(spec: EvolveSpec, *, out: str | Path | None = None, watcher: Run
         raise_for_failures(training, part_of=directory.path)
         for evolution in evolutions.values():
             directory.write_history(evolution)
-        watcher.said(f"measuring on the other {len(split.held_out)}, who play by what was learned")
         held_out = run_spec(
             _part(spec.run, split.held_out),
             out=directory.held_out,
@@ -161,8 +168,29 @@ def resume_evolution(directory: str | Path, *, watcher: RunWatcher | None = None
     manifest = place.manifest()
     if manifest is None:
         raise RunDirectoryError(f"{directory} holds no evolution; begin one with: amemgym evolve --out {directory}")
-    spec = make_evolve_spec({**manifest["settings"], **settings}, f"{directory}/manifest.json")
+    own = {"policy": str(place.start)} if manifest["settings"].get("policy") and place.start.is_file() else {}
+    spec = make_evolve_spec({**manifest["settings"], **own, **settings}, f"{directory}/manifest.json")
     return evolve_spec(spec, out=directory, watcher=watcher)
+
+
+def _bill(dataset: Dataset, split: Split, arms: list[Arm]) -> str:
+    """What an evolution takes, as far as it is known beforehand, as a sentence."""
+
+    def exams(ids: tuple[str, ...], agents: int) -> int:
+        return agents * sum(len(user.periods) * len(user.qas) for user in dataset.only(ids))
+
+    training, held_out = 1 + len(arms), 1 + 2 * len(arms)
+    episodes = training * len(split.training) + held_out * len(split.held_out)
+    asked = exams(split.training, training) + exams(split.held_out, held_out)
+    periods = max(len(user.periods) for user in dataset.only(split.training))
+    return (
+        f"{_users(len(split.training))} to learn from, {_users(len(split.held_out))} held out: {episodes} episodes with"
+        f" {asked:,} exams (probes and upper bound beside), and at most {TRIES * periods * len(arms)} revisions"
+    )
+
+
+def _users(count: int) -> str:
+    return f"{count} user{'' if count == 1 else 's'}"
 
 
 def _learned(arms: list[Arm], evolutions: dict[str, Evolution]) -> list[AgentSpec]:
@@ -180,7 +208,11 @@ def _agent(spec: EvolveSpec, watcher: RunWatcher) -> AgentSpec:
         raise UsageError(
             f"agent '{name}' has no prompt or query of its own to revise; those that evolve are awi, awe and rag"
         )
-    return replace(agent, room=spec.room or None) if agent.purpose != "query" else agent
+    if agent.purpose == "query":
+        if spec.room and "room" in spec.model_fields_set:
+            watcher.said(f"--room {spec.room} is for awi and awe; {agent.name} keeps all messages")
+        return agent
+    return replace(agent, room=spec.room or None)
 
 
 def _start(spec: EvolveSpec, agent: AgentSpec, prompts: Prompts) -> str:
@@ -221,5 +253,6 @@ def _manifest(
         "prompts": prompts.hashes(TEMPLATES),
     }
     found = resumable(spec.run, model, user_model)
-    settings = spec.model_dump(mode="json", exclude={"run"}) | {n: v for n, v in found.items() if n in RUN_SETTINGS}
+    own = {"run"} if agent.purpose != "query" else {"run", "room"}
+    settings = spec.model_dump(mode="json", exclude=own) | {n: v for n, v in found.items() if n in RUN_SETTINGS}
     return made_manifest(EVOLUTION, compared, settings | {"agent": resumable_agent(spec.agent)})

@@ -113,7 +113,9 @@ class _Tuning:
         self._split = split_users(self._dataset, spec.training, run.seed)
         self._plan = plan_run(self._of(self._start), self._quiet, dataset=self._dataset)
         data = self._plan.dataset
-        self._count = min(spec.trials, self._grid.size)
+        # the agent as named is a trial too where it is none of the choices, as what it is to be better than
+        self._beside = self._grid.places(self._start) is None
+        self._count = max(1, min(spec.trials - self._beside, self._grid.size)) + self._beside
         self._rungs = make_rungs(data, self._split.training, self._count, spec.rungs, spec.eta, run.seed)
         self._manifest = _manifest(self._grid, self._split, self._rungs, self._plan)
 
@@ -143,17 +145,19 @@ class _Tuning:
         asked = bill(self._plan.dataset, rungs, held_out, self._plan.rules)
         self._watcher.searching(asked.exams + asked.taken)
         if self._count < self._spec.trials:
-            self._watcher.said(f"there are {self._grid.size} configurations, so all are tried")
+            self._watcher.said(f"there are {self._count} configurations, so all are tried")
         self._watcher.said(estimate(rungs, held_out, asked))
 
     def _search(self, directory: TuneDirectory) -> list[Trial]:
         """Every trial, with what it scored at the rungs it reached."""
-        asker = Asker(self._grid, self._start, self._count, self._run.seed)
+        asker = Asker(self._grid, self._start, self._count - self._beside, self._run.seed)
         trials: list[Trial] = []
         for number in range(self._count):
-            trial = Trial(number, asker.ask())
+            named = self._beside and number == 0
+            trial = Trial(number, self._start if named else asker.ask())
             self._play(directory, trial, 0)
-            asker.tell(trial.results[0].accuracy)
+            if not named:
+                asker.tell(trial.results[0].accuracy)
             trials.append(trial)
         going = trials
         for rung in range(1, len(self._rungs)):
@@ -215,7 +219,7 @@ class _Tuning:
             "seed": self._run.seed,
             "agent": name,
             "searched": {setting: list(values) for setting, values in self._grid.choices.items()},
-            "configurations": self._grid.size,
+            "configurations": self._grid.size + self._beside,
             "rungs": described_rungs(self._rungs),
             "users": {"training": list(split.training), "held_out": list(split.held_out)},
             "trials": [described(name, trial) for trial in trials],

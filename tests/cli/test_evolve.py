@@ -143,6 +143,11 @@ def test_the_last_policy_is_one_that_a_run_takes(evolution: Path, four: Path, tm
     words = ("run", "--data", four, "--agents", "awi-2-0", "--policy", policy, "--room", "12", "--only", only)
     succeeded(inside(*words, *SMALL[2:], "--out", "run"))
     scores = strict_json(tmp_path / "run/scores.json")["agents"]["awi-2-0"]
+    policy.unlink()  # a run keeps what it was told
+    (tmp_path / "run/scores.json").unlink()
+    ended = succeeded(inside("resume", "run"))
+    assert strict_json(tmp_path / "run/scores.json")["agents"]["awi-2-0"] == scores
+    assert "told what to remember" in ended.out and "room for 12 lines" in ended.out
     last = summary["arms"]["awi-2-0+complete"]["last"]
     assert {name: scores[name] for name in ("overall", "n", "by_period", "calls")} == {
         name: last[name] for name in ("overall", "n", "by_period", "calls")

@@ -20,7 +20,7 @@ CASES = {
     "--agent rag --rooms 5,10": "--rooms: agent 'rag' keeps no record",
     "--agent bm25_message --policies none,a.txt": "--policies: agent 'bm25_message' cannot be told",
     "--agent awe --policies none,missing.txt": "cannot read the policy missing.txt",
-    "--agent awe": "nothing to search for agent 'awe': give choices, such as --freq 2,4,8",
+    "--agent awe": "nothing to search for agent 'awe': give two choices or more of a setting, such as --freq 2,4,8",
     "--topk 5": "nothing to search",
     "--topk ,": "'topk' is an empty list",
     "--freq 0,2": "'freq' holds 0; each is from 1 to 9999",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from codecs import getincrementaldecoder
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -70,7 +71,9 @@ def told(agents: Sequence[AgentSpec], policy: str | Path | None, room: int | Non
 def read_policy(path: str | Path) -> str:
     """The text of a policy file. Raises UsageError."""
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
+        with open(path, "rb") as file:  # no more of an endless one than shows that it is too long
+            read = file.read(8 * LONGEST_POLICY)
+        text = getincrementaldecoder("utf-8-sig")().decode(read, final=len(read) < 8 * LONGEST_POLICY)
     except OSError as error:
         raise UsageError(f"cannot read the policy {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:

@@ -3,6 +3,7 @@
     DIR/
       manifest.json                    what is run: data hash, settings, models, prompt hashes, versions, fingerprint
       data.json                        the users that are played, in the v1 format
+      policy.txt                       what agents were told to remember, where a file said so
       journal/AGENT/USER-tTRIAL.jsonl  every model reply of an episode, appended before it is used
       journal/upper-bound/MODEL/USER.jsonl
       journal/coaching/AGENT.jsonl     what was asked to revise what the agent is told to remember
@@ -34,11 +35,14 @@ from amemgym.errors import DataError, RunDirectoryError
 from amemgym.evaluate.claimed import parts_of
 from amemgym.evaluate.results import EpisodeResult, UpperBoundResult, check_against, validated
 from amemgym.llm import Journal
+from amemgym.messages import whole
 from amemgym.scenario import Dataset, Scenario, read_dataset
+from amemgym.secrets import redact
 from amemgym.version import __version__
 
 FORMAT = 2
 DATA = "data.json"
+POLICY = "policy.txt"
 R = TypeVar("R", EpisodeResult, UpperBoundResult)
 
 
@@ -225,6 +229,16 @@ class RunDirectory:
                 " the file back, or run again in another folder with --out"
             )
         return replace(found, sha256=data["sha256"])
+
+    def write_policy(self, text: str) -> None:
+        """Keep what agents are told, so that a resume needs no other file."""
+        files.write_atomically(self.path / POLICY, f"{whole(redact(text))}\n")
+
+    @property
+    def policy(self) -> Path | None:
+        """Where that is kept, if it is."""
+        path = self.path / POLICY
+        return path if path.is_file() else None
 
     # episodes and the upper bound
 

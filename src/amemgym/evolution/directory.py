@@ -3,6 +3,7 @@
     DIR/
       manifest.json      what evolves: data, agent, kinds of feedback, who trains and who is held out, fingerprint
       training/          the run of the training users, by whose exams the policies are revised
+      start.txt          the policy that it begins with
       policies/ARM.json  the history: what each revision came to, and why some were refused
       policies/ARM.txt   the last policy, as `run --policy` takes it
       heldout/           the run of the held-out users
@@ -44,6 +45,13 @@ class EvolutionDirectory(ClaimedDirectory):
     @property
     def held_out(self) -> Path:
         return self.path / "heldout"
+
+    @property
+    def start(self) -> Path:
+        return self.path / "start.txt"
+
+    def write_start(self, policy: str) -> None:
+        files.write_atomically(self.start, f"{whole(redact(policy))}\n")
 
     def write_history(self, evolution: Evolution) -> None:
         name = f"policies/{files.slug(evolution.name)}"

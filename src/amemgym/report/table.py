@@ -78,6 +78,10 @@ def remarks(scores: Mapping[str, Any]) -> list[str]:
 
 def _agent_notes(name: str, agent: Mapping[str, Any], scores: Mapping[str, Any]) -> list[str]:
     found = []
+    if agent["policies"]:
+        found.append(f"told what to remember (policy, sha256 {agent['policies'][:12]}…), not by its own prompt")
+    if agent["room"] is not None:
+        found.append(f"its memory has room for {agent['room']} lines or facts")
     if agent["why_no_interval"] and not scores["why_no_interval"]:
         found.append(f"no intervals: {agent['why_no_interval']}")
     if agent["probes"]["cut_short"]:

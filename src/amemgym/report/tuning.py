@@ -46,9 +46,9 @@ def markdown(summary: Summary) -> str:
         rows.append([text(cell) if place in WORDS else cell for place, cell in enumerate(_row(trial, summary))])
     table = "\n".join("| " + " | ".join(row) + " |" for row in rows)
     sides = [["held-out users", "agent", "accuracy", "95%", "memory score", "95%", "n"], ["---", "---", *["---:"] * 5]]
-    for name, side in _sides(summary):
+    for name, agent, side in _sides(summary):
         score = [number(side["memory_score"]), interval(side["memory_score_interval"])]
-        sides.append([name, text(side["agent"]), number(side["accuracy"]), interval(side["interval"]), *score])
+        sides.append([name, text(agent), number(side["accuracy"]), interval(side["interval"]), *score])
         sides[-1].append(str(side["n"]))
     parts = [
         f"# Tuning of {text(summary['agent'])}: {text(summary['data']['name'])}, {text(summary['model'])}",
@@ -62,11 +62,12 @@ def markdown(summary: Summary) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _sides(summary: Summary) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _sides(summary: Summary) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """As named and best: what each is, which agent, and its scores."""
     held_out = summary["held_out"]
-    yield "as named", held_out["start"]
+    yield "as named", str(held_out["start"]["agent"]), held_out["start"]
     if "best" in held_out:
-        yield "best", held_out["best"]
+        yield "best", _named(summary["best"], summary), held_out["best"]
 
 
 def _ranked(summary: Summary) -> list[Mapping[str, Any]]:
@@ -124,9 +125,9 @@ def _result(summary: Summary) -> Iterator[str]:
     best, held_out = summary["best"], summary["held_out"]
     yield f"best on training users: {_named(best, summary)} (trial {best['trial']})"
     users = len(summary["users"]["held_out"])
-    for name, side in _sides(summary):
+    for name, agent, side in _sides(summary):
         accuracy = _value(side["accuracy"], side["interval"])
-        yield f"held-out users ({users}), {name}: {side['agent']} {accuracy}, n {side['n']}"
+        yield f"held-out users ({users}), {name}: {agent} {accuracy}, n {side['n']}"
     yield _verdict(held_out)
     yield f"play the best with: {best['command']}"
 

@@ -158,6 +158,9 @@ def _agent(
         "episodes": {"finished": len(episodes), "planned": planned},
         "model": own or (None if agent.get("reference") else manifest["compared"]["model"]["model"]),
         "reference": bool(agent.get("reference")),
+        # what it was told to remember, by hash, and the most its memory could keep
+        "policies": agent.get("policies"),
+        "room": agent.get("room"),
     }
 
 

@@ -106,7 +106,7 @@ def make_grid(spec: TuneSpec, agent: AgentSpec) -> tuple[Configuration, Grid]:
     grid = Grid(replace(start, **single), {name: values for name, values in given.items() if len(values) > 1})
     if grid.size < 2:
         raise UsageError(
-            f"nothing to search for agent '{spec.agent}': give choices, such as --freq 2,4,8"
+            f"nothing to search for agent '{spec.agent}': give two choices or more of a setting, such as --freq 2,4,8"
             + ("" if agent.memory in WITHOUT_TOPK else " or --topk 5,10,30")
         )
     return start, grid
