@@ -258,7 +258,7 @@ def test_the_agent_as_named_is_tried_where_it_is_none_of_the_choices(tmp_path: P
     small = ("--data", "bank:mini?users=2&periods=2&questions=3", "--out", tmp_path / "t", "--training", "1")
     ended = succeeded(inside("tune", "--agent", "awi-2-0", "--rooms", "1,2", "--trials", "2", *small))
     summary = strict_json(tmp_path / "t/tune.json")
-    assert [trial["room"] for trial in summary["trials"]][0] is None
+    assert summary["trials"][0]["room"] is None
     assert len(summary["trials"]) == 2 and summary["configurations"] == 3
     assert "awi-2-0-30, room none" in ended.out
 
