@@ -267,7 +267,7 @@ STOPPING: dict[str, tuple[Response, str, str]] = {
     "a day of Retry-After": (rate_limited(86_400), "429: Slow down", "resume"),
     "closes": (Response(drop=True), "cannot be reached", "base URL"),
     "breaks off": (replace(ok("x"), truncate=True), "cannot be reached", "base URL"),
-    "hangs": (Response(hang=True), r"did not answer within 0\.3 s", "resume"),
+    "hangs": (Response(hang=True), r"did not answer within 1 s", "resume"),
     "a sign-in page": (html(), "no chat completion.*Sign in", "base URL"),
     "prose": (Response(body="Hello!"), "no chat completion.*Hello!", "base URL"),
     "nothing": (Response(), "no chat completion", "base URL"),
