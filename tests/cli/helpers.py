@@ -164,9 +164,10 @@ def scores(directory: Path) -> bytes:
 
 
 def contents(directory: Path) -> dict[str, bytes]:
-    """Every file under a directory, but for the lock."""
+    """Every file under a directory, but for the lock and what Python compiles."""
     files = (path for path in sorted(directory.rglob("*")) if path.is_file() and path.name != ".lock")
-    return {str(path.relative_to(directory)): path.read_bytes() for path in files}
+    kept = (path for path in files if path.parent.name != "__pycache__")
+    return {str(path.relative_to(directory)): path.read_bytes() for path in kept}
 
 
 def untouched(directory: Path) -> dict[str, tuple[int, int]]:
