@@ -40,6 +40,17 @@ class DataError(AMemGymError):
     exit_code = 2
 
 
+class ResultNotFound(DataError, KeyError):
+    """A results archive has no group for a cell; also a KeyError, as other readers of such archives raise."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])  # a KeyError would show it in quotes
+
+
+class ResultFileMissing(DataError, FileNotFoundError):
+    """A group of a results archive lacks a file, listed or not."""
+
+
 class RunDirectoryError(AMemGymError):
     """A run directory holds another run, is in use, or is no run directory."""
 

@@ -20,6 +20,7 @@ from amemgym.cli.evolve import evolve_command
 from amemgym.cli.generate import generate_command
 from amemgym.cli.import_ import import_command
 from amemgym.cli.listing import list_command
+from amemgym.cli.memorybench import MEMORYBENCH, memorybench_app
 from amemgym.cli.report import report_command
 from amemgym.cli.resume import resume_command
 from amemgym.cli.run import run_command
@@ -59,6 +60,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
 }
 for _name, _command in COMMANDS.items():
     app.command(_name)(_command)
+app.add_typer(memorybench_app, name="memorybench")
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -67,7 +69,7 @@ def main(arguments: list[str] | None = None) -> None:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without these characters still shows the numbers
     given = sys.argv[1:] if arguments is None else arguments
-    sys.exit(_run(given or ["--help"]))
+    sys.exit(_run([*given, "--help"] if given in ([], ["memorybench"]) else given))
 
 
 def _run(arguments: list[str]) -> int:
@@ -82,7 +84,7 @@ def _run(arguments: list[str]) -> int:
     except typer.Abort:
         return _say("interrupted", Interrupted.exit_code)
     except _ClickException as error:
-        command = f"amemgym {arguments[0]}" if arguments[0] in COMMANDS else "amemgym"
+        command = " ".join(["amemgym", *_command_words(arguments)])
         sentence = " ".join(error.format_message().split()).rstrip(".")
         return _say(f"{sentence} (see: {command} --help)", 2)
     except KeyboardInterrupt:
@@ -95,6 +97,13 @@ def _run(arguments: list[str]) -> int:
         # what a run writes has sentences of its own; this is the table on its way to a full disk, or the like
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _say(f"{error.filename or 'the output'}: {error.strerror or error}", 1)
+
+
+def _command_words(arguments: list[str]) -> list[str]:
+    """The words that name the command, as far as they do."""
+    if arguments[0] == "memorybench":
+        return arguments[: 2 if set(arguments[1:2]) <= set(MEMORYBENCH) else 1]
+    return [name for name in arguments[:1] if name in COMMANDS]
 
 
 def _say(sentence: str, code: int) -> int:

@@ -1,0 +1,17 @@
+"""`amemgym memorybench …`: the commands over archives of MemoryBench results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import typer
+
+MEMORYBENCH: dict[str, Callable[..., None]] = {}
+
+memorybench_app = typer.Typer(
+    help="Read, check, compare and publish results of MemoryBench.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+for _name, _command in MEMORYBENCH.items():
+    memorybench_app.command(_name)(_command)

@@ -1,0 +1,110 @@
+"""A group's summary.json in one type, whichever of the formats in use it has.
+
+They are told apart by their keys. *cases* has `case_statistics` and nulls; *judge* holds scores of a language model in
+0..1, under the name of its metric and without the items' values; *legacy* has values normalised per data set and
+usually `details`, the items' values; *single* is of one data set and has the means of its metrics alone. What is null
+or absent is None, never 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from amemgym.errors import DataError
+from amemgym.memorybench.values import count, number
+
+#: the metrics of a summary over several data sets
+AVERAGE, WEIGHTED, Z_SCORE = "average", "weighted_average", "z_score"
+SUMMARY_METRICS = (AVERAGE, WEIGHTED, Z_SCORE)
+JUDGE = "llm_judge_score"
+CASES = "case_statistics"
+_NORMALISED = {"minmax": "minmax_normalized_average", "z": "z_normalized_average"}
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What a summary says of one data set's normalised values: their sum, how many, their mean."""
+
+    total: float | None
+    n: int | None
+    mean: float | None
+
+
+@dataclass(frozen=True)
+class DatasetSummary:
+    """What a summary says of one data set: the mean of the items' own values, and the normalised sums."""
+
+    mean: float | None = None
+    minmax: Sums | None = None
+    z: Sums | None = None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A summary.json. `scores` are its metrics by name; `details` the items' values of each data set, in an order that
+    only the writer knew (so they cannot be joined to items); `cases` what `case_statistics` holds, as it stands."""
+
+    form: str
+    scores: dict[str, float | None]
+    datasets: dict[str, DatasetSummary] = field(default_factory=dict)
+    details: dict[str, list[float | None]] | None = None
+    cases: Any = None
+
+
+def read_summary(value: Any, place: str, *, with_details: bool = True) -> Summary:
+    """The summary in a parsed summary.json; `place` names the file in errors. Raises DataError for an unknown shape."""
+    if not isinstance(value, Mapping) or not isinstance(value.get("summary"), Mapping):
+        keys = ", ".join(map(str, value)) if isinstance(value, Mapping) else type(value).__name__
+        raise DataError(
+            f"{place}: not a summary in any known format; it should be an object with 'summary', an object of metrics"
+            f' such as {{"average": 0.5}} (found: {keys[:200] or "nothing"})'
+        )
+    scores = {str(name): number(score) for name, score in value["summary"].items() if not _is_compound(score)}
+    details = value.get("details")
+    return Summary(
+        form=_form(value),
+        scores=scores,
+        datasets=_datasets(value),
+        details=_values(details) if with_details and isinstance(details, Mapping) else None,
+        cases=value.get(CASES),
+    )
+
+
+def _form(value: Mapping[str, Any]) -> str:
+    if CASES in value or CASES in value["summary"]:
+        return "cases"
+    if not any(key in value for key in (AVERAGE, *_NORMALISED.values())):
+        return "single"
+    is_judged = value["summary"].get("metric", value.get("metric")) == JUDGE
+    return "judge" if is_judged or "details" not in value else "legacy"
+
+
+def _datasets(value: Mapping[str, Any]) -> dict[str, DatasetSummary]:
+    means, minmax, z = (_mapping(value.get(key)) for key in (AVERAGE, *_NORMALISED.values()))
+    names = dict.fromkeys([*means, *minmax, *z])
+    return {
+        str(name): DatasetSummary(number(means.get(name)), _sums(minmax.get(name)), _sums(z.get(name)))
+        for name in names
+    }
+
+
+def _sums(value: Any) -> Sums | None:
+    if isinstance(value, list | tuple) and len(value) == 3:
+        return Sums(number(value[0]), count(value[1]), number(value[2]))
+    mean = number(value)
+    return None if mean is None else Sums(None, None, mean)
+
+
+def _values(details: Mapping[str, Any]) -> dict[str, list[float | None]]:
+    return {str(name): [number(item) for item in items] for name, items in details.items() if isinstance(items, list)}
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _is_compound(value: Any) -> bool:
+    """A normalisation's table, or the metric's name, which are no scores."""
+    return isinstance(value, Mapping | list | tuple) or (isinstance(value, str) and number(value) is None)
