@@ -6,6 +6,24 @@ in one place (`values`), paths never leave the archive, keys are struck out.
 
 from amemgym.memorybench.entry import Cell, ResultEntry
 from amemgym.memorybench.export import Exported, ExportedGroup, export_runs
+from amemgym.memorybench.items import Item, ItemKey, Joined
+from amemgym.memorybench.opening import load_result_summary_table, open_results
+from amemgym.memorybench.problems import Problem
+from amemgym.memorybench.results import MemoryBenchResults
 from amemgym.memorybench.summary import Summary
 
-__all__ = ["Cell", "Exported", "ExportedGroup", "ResultEntry", "Summary", "export_runs"]
+__all__ = [
+    "Cell",
+    "Exported",
+    "ExportedGroup",
+    "Item",
+    "ItemKey",
+    "Joined",
+    "MemoryBenchResults",
+    "Problem",
+    "ResultEntry",
+    "Summary",
+    "export_runs",
+    "load_result_summary_table",
+    "open_results",
+]
