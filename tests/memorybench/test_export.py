@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +19,7 @@ from amemgym.api import RunReport
 from amemgym.errors import ContentFiltered, RunDirectoryError
 from amemgym.evaluate import EpisodeResult, RunDirectory
 from amemgym.llm import Request
-from amemgym.memorybench import export_runs
+from amemgym.memorybench import Cell, MemoryBenchResults, export_runs
 from amemgym.tasks import ChooseOption
 from tests.memorybench.exporting import AGENTS, contents, data, laid_out, of, played, read
 from tests.support import v1_results
@@ -289,3 +290,28 @@ def test_episodes_are_read_one_at_a_time(run: RunReport, tmp_path: Path, monkeyp
     monkeypatch.setattr(RunDirectory, "episode", counted)
     export_runs(run.directory, tmp_path / "archive")
     assert len(whole) >= 8 and most <= 2
+
+
+@pytest.mark.parametrize("with_manifest", [True, False])
+def test_our_reader_gives_the_scores(run: RunReport, archive: Path, with_manifest: bool, tmp_path: Path) -> None:
+    if not with_manifest:
+        archive = Path(shutil.copytree(archive, tmp_path / "folders"))
+        (archive / "manifest.jsonl").unlink()
+    results = MemoryBenchResults.from_local(archive)
+    assert list(results.problems) == []
+    for name in AGENTS.split(","):
+        cell = Cell("on-policy", "offline", "single", "small", name)
+        summary, scores = results.summary(cell), run[name]
+        assert summary.form == "single"
+        assert summary.scores["accuracy"] == scores["overall"]
+        assert summary.scores["memory_score"] == scores["memory_score"]["ratio_of_means"]
+        details = [{"metrics": item.metrics} for item in results.items(cell)]
+        assert memory_score(details) == pytest.approx(summary.scores["memory_score"], abs=1e-15)
+        joined = [*results.join(cell)]
+        assert len(joined) == 12 and all(pair.predict and pair.details for pair in joined)
+    config = results.run_config(Cell("on-policy", "offline", "single", "small", "rag"))
+    assert config == of(read(archive) if with_manifest else laid_out(archive), "rag")["run_config.json"]
+    assert config["memory_system_config"]["context_tokens"] == 128_000  # no key, though it is called a token
+    (row,) = results.summary_table("accuracy", baselines=["oracle", "rag"], as_pandas=False)
+    assert (row["oracle"], row["rag"], row["model"]) == (1.0, run["rag"]["overall"], "offline")
+    assert list(results.problems) == []

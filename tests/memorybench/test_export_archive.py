@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from amemgym.api import score
 from amemgym.errors import DataError, RunDirectoryError, UsageError
 from amemgym.files import held
-from amemgym.memorybench import Cell, export_runs
+from amemgym.memorybench import Cell, MemoryBenchResults, export_runs
 from amemgym.memorybench.folders import folder_name, group_folder
 from tests.cli.helpers import inside, sentence, succeeded
 from tests.cli.warm import die_at_write, warm
@@ -33,32 +35,31 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+#: the writes of an export of two groups: four files each, then the manifest
+WRITES = 9
+
+
 @pytest.mark.parametrize("replace", [False, True], ids=["added", "replaced"])
 def test_an_export_that_is_killed_leaves_the_archive_whole(replace: bool, runs: Path, tmp_path: Path) -> None:
-    """At each of its writes: until the last, all that the old manifest names is as it was."""
+    """At its writes, until the last: all that the old manifest names is as it was."""
     export_runs(runs / "one", tmp_path / "archive")
     before = read(tmp_path / "archive")
     exported, flags = (runs / "one", ["--replace"]) if replace else (runs / "two", [])
-    writes = 0
-    while True:
-        archive = tmp_path / f"killed-{writes}"
-        shutil.copytree(tmp_path / "archive", archive)
+    for write in range(WRITES) if replace else (0, 5, WRITES - 1):
+        archive = Path(shutil.copytree(tmp_path / "archive", tmp_path / f"killed-{write}"))
         command = ("memorybench", "export", exported, *flags, "--out", archive)
-        if warm(*command, before=partial(die_at_write, writes)).code == 0:
-            break
+        assert warm(*command, before=partial(die_at_write, write)).code == -signal.SIGKILL
         assert read(archive) == before
         export_runs(exported, archive, replace=replace)  # and can be made again
         assert len(read_all(archive)) == (2 if replace else 4)
         assert not [*archive.rglob("*.tmp")]
-        writes += 1
-    assert writes == 2 * 4 + 1
 
 
 def test_a_first_export_that_is_killed_can_be_made_again(runs: Path, tmp_path: Path) -> None:
     for writes in (0, 1, 4):
         archive = tmp_path / f"killed-{writes}"
         command = ("memorybench", "export", runs / "one", "--out", archive)
-        assert warm(*command, before=partial(die_at_write, writes)).code != 0
+        assert warm(*command, before=partial(die_at_write, writes)).code == -signal.SIGKILL
         assert not (archive / "manifest.jsonl").exists() or read(archive) == {}
         export_runs(runs / "one", archive)
         assert len(read(archive)) == 2
@@ -78,6 +79,18 @@ def test_a_group_is_replaced_only_on_request(runs: Path, tmp_path: Path) -> None
     assert len([*archive.rglob("summary.json")]) == 4  # what was replaced is gone
     with pytest.raises(UsageError, match="hold the same run"):
         export_runs([runs / "one", runs / "one"], tmp_path / "twice")
+
+
+def test_between_runs_of_one_cell_the_reader_chooses(runs: Path, tmp_path: Path) -> None:
+    archive = tmp_path / "archive"
+    assert export_runs([runs / "one", runs / "two"], archive).rivals == 4
+    with pytest.raises(DataError, match="choose"):
+        MemoryBenchResults.from_local(archive)
+    cell = Cell("on-policy", "offline", "single", "small", "uniform")
+    for choose, run in (("first", "one"), ("last", "two")):
+        overall = score(runs / run, write=False)["uniform"]["overall"]
+        results = MemoryBenchResults.from_local(archive, choose=choose)
+        assert results.summary(cell).scores["accuracy"] == overall
 
 
 def read_all(archive: Path) -> list[Any]:
@@ -206,6 +219,9 @@ def test_hostile_names_of_agents_and_data(tmp_path: Path) -> None:
     assert all(path.is_relative_to(tmp_path / "archive") for path in new)
     groups = read(tmp_path / "archive")
     assert {cell[-1] for cell in groups} == {"../../../evil", "oracle"}
+    results = MemoryBenchResults.from_local(tmp_path / "archive")
+    assert {entry.cell for entry in results.entries} == set(groups) and list(results.problems) == []
+    assert [len([*results.items(entry.cell)]) for entry in results.entries] == [12, 12]
     assert {cell[3] for cell in groups} == {"..%2f..\ufffd\u202e&`$(x)`"}
     assert len(laid_out(tmp_path / "archive")) == 2
 
