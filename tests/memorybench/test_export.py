@@ -202,7 +202,7 @@ def test_a_part_of_a_run_is_exported_on_request(tmp_path: Path) -> None:
     assert (told["finished"], told["episodes"]) == (False, {"finished": 1, "planned": 2})
     assert any("not finished" in warning for warning in told["warnings"])
     kept = [item["test_idx"] for item in of(groups, "rag")["predict.json"]]
-    assert kept == [*range(6)] if gone["user"] == 1 else [*range(6, 12)]
+    assert kept == ([*range(6)] if gone["user"] == 1 else [*range(6, 12)])
 
 
 def test_an_upper_bound_that_is_missing_is_told(tmp_path: Path) -> None:
