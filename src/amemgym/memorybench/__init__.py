@@ -5,6 +5,7 @@ in one place (`values`), paths never leave the archive, keys are struck out.
 """
 
 from amemgym.memorybench.entry import Cell, ResultEntry
+from amemgym.memorybench.export import Exported, ExportedGroup, export_runs
 from amemgym.memorybench.items import Item, ItemKey, Joined
 from amemgym.memorybench.opening import load_result_summary_table, open_results
 from amemgym.memorybench.problems import Problem
@@ -13,6 +14,8 @@ from amemgym.memorybench.summary import Summary
 
 __all__ = [
     "Cell",
+    "Exported",
+    "ExportedGroup",
     "Item",
     "ItemKey",
     "Joined",
@@ -20,6 +23,7 @@ __all__ = [
     "Problem",
     "ResultEntry",
     "Summary",
+    "export_runs",
     "load_result_summary_table",
     "open_results",
 ]
