@@ -63,7 +63,7 @@ def _literal(text: str) -> str:
         match = _TOKEN.match(text, at)
         if match is None:
             raise ValueError("it is neither JSON nor a Python literal")
-        kind, token = match.lastgroup, match[0]
+        kind, sign = match.lastgroup, match[0]
         if kind == "open":
             depth += 1
             if depth > DEEPEST:
@@ -71,9 +71,9 @@ def _literal(text: str) -> str:
         elif kind == "close":
             depth -= 1
         elif kind == "space":
-            token = " "  # a line end outside of brackets, or an indent, would be another statement
-        elif kind == "word" and token not in ("True", "False", "None"):
-            token = "None"
-        parts.append(token)
+            sign = " "  # a line end outside of brackets, or an indent, would be another statement
+        elif kind == "word" and sign not in ("True", "False", "None"):
+            sign = "None"
+        parts.append(sign)
         at = match.end()
     return "".join(parts).strip()

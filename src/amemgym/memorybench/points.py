@@ -7,6 +7,7 @@ it is asked for, into a type of its own that no part of a point, a session or a 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -104,10 +105,8 @@ def read_gold(record: Mapping[str, Any], key: ItemKey) -> Gold:
     """What the record's point is evaluated by; text that is no value stays text."""
     info = record.get("info")
     if isinstance(info, str):
-        try:
+        with suppress(ValueError):
             info = read_embedded(info)
-        except ValueError:
-            pass
     return Gold(key, info)
 
 
