@@ -104,16 +104,16 @@ def is_begun(folder: Path) -> bool:
         return False
 
 
-def check_begun(folder: Path, what: str) -> None:
-    """Raises RunDirectoryError where a folder has no manifest.json, but more in it than a killed start leaves: it is no
+def check_begun(folder: Path, what: str, manifest: str = "manifest.json") -> None:
+    """Raises RunDirectoryError where a folder has no manifest, but more in it than a killed start leaves: it is no
     `what`'s. StorageError where it cannot be read."""
     try:
         found = [path.name for path in folder.iterdir()] if folder.is_dir() else []
     except OSError as error:
         raise storage_error(error, folder) from error
-    if "manifest.json" in found:
+    if manifest in found:
         return
-    if any(name != ".lock" and not name.startswith(".manifest.json.") for name in found):
+    if any(name != ".lock" and not name.startswith(f".{manifest}.") for name in found):
         raise RunDirectoryError(f"{folder} is not empty and holds no {what}; choose an empty or new folder with --out")
 
 

@@ -273,6 +273,14 @@ class RunDirectory:
         """A finished episode, or None."""
         return self._load(_episode_name(agent, user_id, trial), EpisodeResult.from_dict)
 
+    def has_episode(self, agent: str, user_id: str, trial: int) -> bool:
+        """Whether an episode is finished, by its file alone."""
+        return (self.path / _episode_name(agent, user_id, trial)).is_file()
+
+    def has_upper_bound(self, model: str, user_id: str) -> bool:
+        """Whether a user's upper bound is finished, by its file alone."""
+        return (self.path / _bound_name(model, user_id)).is_file()
+
     def episodes(self) -> list[EpisodeResult]:
         """Every finished episode, without its texts, in the order of agents in the manifest, users and trials."""
         names = [agent["name"] for agent in self.manifest()["compared"]["agents"]]

@@ -5,6 +5,7 @@ in one place (`values`), paths never leave the archive, keys are struck out.
 """
 
 from amemgym.memorybench.entry import Cell, ResultEntry
+from amemgym.memorybench.export import Exported, ExportedGroup, export_runs
 from amemgym.memorybench.summary import Summary
 
-__all__ = ["Cell", "ResultEntry", "Summary"]
+__all__ = ["Cell", "Exported", "ExportedGroup", "ResultEntry", "Summary", "export_runs"]

@@ -6,7 +6,11 @@ from collections.abc import Callable
 
 import typer
 
-MEMORYBENCH: dict[str, Callable[..., None]] = {}
+from amemgym.cli.memorybench.export import export_command
+
+MEMORYBENCH: dict[str, Callable[..., None]] = {
+    "export": export_command,
+}
 
 memorybench_app = typer.Typer(
     help="Read, check, compare and publish results of MemoryBench.",
