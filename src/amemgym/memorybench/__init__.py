@@ -6,6 +6,35 @@ in one place (`values`), paths never leave the archive, keys are struck out.
 
 from amemgym.memorybench.entry import Cell, ResultEntry
 from amemgym.memorybench.export import Exported, ExportedGroup, export_runs
+from amemgym.memorybench.items import ItemKey
+from amemgym.memorybench.pointfiles import Points, iter_points, load_points
+from amemgym.memorybench.points import DataPoint, Feedback, Gold
+from amemgym.memorybench.predicting import Predicted, PredictReport, predict
+from amemgym.memorybench.problems import Problem
+from amemgym.memorybench.replay import Prediction, remember
+from amemgym.memorybench.sessions import Session, sessions
 from amemgym.memorybench.summary import Summary
 
-__all__ = ["Cell", "Exported", "ExportedGroup", "ResultEntry", "Summary", "export_runs"]
+__all__ = [
+    "Cell",
+    "DataPoint",
+    "Exported",
+    "ExportedGroup",
+    "Feedback",
+    "Gold",
+    "ItemKey",
+    "Points",
+    "PredictReport",
+    "Predicted",
+    "Prediction",
+    "Problem",
+    "ResultEntry",
+    "Session",
+    "Summary",
+    "export_runs",
+    "iter_points",
+    "load_points",
+    "predict",
+    "remember",
+    "sessions",
+]

@@ -15,6 +15,7 @@ from typing import Any
 
 from amemgym.agents import Agent, AgentSpec, Examinee, OpenReply
 from amemgym.errors import (
+    AMemGymError,
     ContentFiltered,
     ContextOverflow,
     EndpointUnavailable,
@@ -24,14 +25,14 @@ from amemgym.errors import (
     StorageError,
     UsageError,
 )
-from amemgym.evaluate import Players, RunSpec, RunWatcher, put_to_copy
+from amemgym.evaluate import Players, RunSpec, RunWatcher, needs_endpoint, put_to_copy
 from amemgym.evaluate.failed import said
-from amemgym.llm import Doors, Journal, Line, at, question_name, round_name
+from amemgym.llm import Doors, Gateway, Journal, Line, Refused, at, question_name, reach, round_name
 from amemgym.memorybench.points import DataPoint
 from amemgym.memorybench.sessions import STEP, Session
 from amemgym.messages import Message
 from amemgym.tasks import Prompts
-from amemgym.together import first_failure, side_by_side
+from amemgym.together import side_by_side, wait_for
 
 #: the role that answers are counted under
 ROLE = "predict"
@@ -137,9 +138,15 @@ class Replay:
         self._outcome = Outcome()
 
     def check(self) -> None:
-        """Raises UsageError or UnknownName where a model cannot be called."""
+        """Raises UsageError or UnknownName where a model that is needed cannot be called, a ModelError where an
+        assistant does not answer at its address."""
         for agent in self._agents:
             self._doors.to(agent.model or self._model)
+        if any(needs_endpoint(agent) for agent in self._agents):
+            Gateway.check()
+        boxes = [agent.model for agent in self._agents if agent.is_box and agent.model]
+        if boxes:
+            wait_for(lambda: side_by_side(reach(box) for box in boxes))
 
     async def play(self) -> Outcome:
         """Play every agent. What stopped it early, and which failed, is in the outcome."""
@@ -165,29 +172,36 @@ class Replay:
         except (FatalModelError, StorageError, UsageError, RunDirectoryError):
             raise
         except Exception as error:  # also code from elsewhere: a memory's
-            first = first_failure(error) if isinstance(error, BaseExceptionGroup) else error
-            if isinstance(first, EndpointUnavailable) and self._doors.is_outage():
+            if isinstance(error, EndpointUnavailable) and self._doors.is_outage():
                 raise
             self._outcome.failures.append(f"agent '{agent.name}': {said(error)}")
 
     async def _play(self, agent: AgentSpec, copies: asyncio.Semaphore) -> None:
         line = Line(self._journal(agent.name), self._language)
         player = await self._players.agent(agent, "memorybench", line)
+        finished = False
         try:
             await remember(player, self._sessions, self._watcher.turned)
             copy = await player.freeze()
             texts: dict[str, str] = {}
-            self._outcome.predictions[agent.name] = await side_by_side(
+            found = await side_by_side(
                 self._answer(copy, copies, number, point, messages, texts)
                 for number, (point, messages) in enumerate(self._asked)
             )
-            self._outcome.dropped[agent.name] = player.dropped
-            self._watcher.finished(agent.name, "memorybench")
+            finished = True
         finally:
             try:
                 await player.aclose()
-            finally:
+            except Refused:  # it wrote on after it was copied, so it answered by less than it was told
+                if finished:
+                    raise
+            except AMemGymError:  # what is finished is not lost by what cannot be let go of
+                pass
+            finally:  # letting go may be cancelled
                 line.journal.close()
+        self._outcome.predictions[agent.name] = found
+        self._outcome.dropped[agent.name] = player.dropped
+        self._watcher.finished(agent.name, "memorybench")
 
     async def _answer(
         self,
@@ -223,11 +237,11 @@ def check_agents(agents: Sequence[AgentSpec]) -> None:
     for agent in agents:
         if agent.is_reference:
             raise UsageError(
-                f"agent '{agent.name}' only chooses among an exam's options, and these prompts have none; name assistants"
-                " such as rag,bm25_dialog"
+                f"agent '{agent.name}' only chooses among an exam's options, and these prompts have none; name"
+                " assistants such as rag,bm25_dialog"
             )
         if agent.told_variables:
             raise UsageError(
-                f"agent '{agent.name}' is told the names of a scenario's state variables, and there is no scenario here;"
+                f"agent '{agent.name}' is told the names of a scenario's state variables, and there is no scenario;"
                 " take awi"
             )
