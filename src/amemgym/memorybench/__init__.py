@@ -6,12 +6,14 @@ in one place (`values`), paths never leave the archive, keys are struck out.
 
 from amemgym.memorybench.entry import Cell, ResultEntry
 from amemgym.memorybench.export import Exported, ExportedGroup, export_runs
-from amemgym.memorybench.items import ItemKey
+from amemgym.memorybench.items import Item, ItemKey, Joined
+from amemgym.memorybench.opening import load_result_summary_table, open_results
 from amemgym.memorybench.pointfiles import Points, iter_points, load_points
 from amemgym.memorybench.points import DataPoint, Feedback, Gold
 from amemgym.memorybench.predicting import Predicted, PredictReport, predict
 from amemgym.memorybench.problems import Problem
 from amemgym.memorybench.replay import Prediction, remember
+from amemgym.memorybench.results import MemoryBenchResults
 from amemgym.memorybench.sessions import Session, sessions
 from amemgym.memorybench.summary import Summary
 
@@ -22,7 +24,10 @@ __all__ = [
     "ExportedGroup",
     "Feedback",
     "Gold",
+    "Item",
     "ItemKey",
+    "Joined",
+    "MemoryBenchResults",
     "Points",
     "PredictReport",
     "Predicted",
@@ -34,6 +39,8 @@ __all__ = [
     "export_runs",
     "iter_points",
     "load_points",
+    "load_result_summary_table",
+    "open_results",
     "predict",
     "remember",
     "sessions",
