@@ -17,6 +17,7 @@ from amemgym.errors import DataError
 from amemgym.memorybench.items import ItemKey
 from amemgym.memorybench.points import DIALOG_OF, FEEDBACK_OF, DataPoint, Gold, methods_of, read_gold, read_point
 from amemgym.memorybench.problems import Problem
+from amemgym.memorybench.stream import stream
 
 ENDINGS = (".json", ".jsonl", ".parquet")
 #: what the original calls its files of dialogs, in DATASET/base or DATASET/SYSTEM
@@ -154,13 +155,10 @@ def _records(file: Path, method: str | None, gold: bool, told: list[Problem]) ->
 
 
 def _json(file: Path, told: list[Problem]) -> Iterator[tuple[str, Any]]:
+    if file.suffix == ".json":
+        yield from ((f"record {number}", record) for number, record in enumerate(stream(file, str(file)), start=1))
+        return
     try:
-        if file.suffix == ".json":
-            value = json.loads(file.read_text(encoding="utf-8-sig"))
-            if not isinstance(value, list):
-                raise DataError(f"{file} should hold a JSON list with an object for each data point")
-            yield from ((f"record {number}", record) for number, record in enumerate(value, start=1))
-            return
         with open(file, "rb") as lines:
             for number, line in enumerate(lines, start=1):
                 if not line.strip():
@@ -171,8 +169,6 @@ def _json(file: Path, told: list[Problem]) -> Iterator[tuple[str, Any]]:
                     told.append(Problem(str(file), f"line {number}: it is not JSON"))
     except OSError as error:
         raise DataError(f"cannot read {file}: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{file} is not JSON ({error})") from None
 
 
 def _parquet(file: Path, method: str | None, gold: bool) -> Iterator[tuple[str, Any]]:
