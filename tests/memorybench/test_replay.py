@@ -33,6 +33,7 @@ from amemgym.tasks import Reply
 from tests.cli.helpers import contents
 from tests.evaluate.echo import Diary, echo, every_model, mark, until
 from tests.evaluate.test_gateway import Lines
+from tests.support.box import BoxServer
 from tests.support.models import Scripted, model_of, tools_of
 from tests.support.points import CANARY, chat, jsonl, point, trained
 
@@ -194,6 +195,22 @@ def test_a_memory_system_that_calls_a_model_itself(data: Path, tmp_path: Path, m
     before = results(tmp_path / "out")
     predict(data, data, Server, out=tmp_path / "out")
     assert len(provider.requests) == count and results(tmp_path / "out") == before
+
+
+def test_an_assistant_at_an_address(data: Path, tmp_path: Path) -> None:
+    jsonl(data / "test.jsonl", [*TEST, point(23, None, input_chat_messages=chat("A?", "B.", "C?"))])
+    with BoxServer() as server:
+        report = predict(data, data, server.url, out=tmp_path / "out")
+        [agent] = [group.entry.baseline for group in report.groups]
+        found = predictions(tmp_path / "out", agent)
+        heard = [call for call in server.calls if call.name == "listen"]
+        answered = [call.body["message"] for call in server.calls if call.name == "answer"]
+    assert len(heard) == 2 * len(TRAIN) and CANARY not in repr(server.calls)
+    assert sorted(answered) == sorted(
+        [TEST[0]["input_prompt"], "Answer in one line.\n\nIs soup number 2 long?", "第9号汤呢？"]
+    )
+    assert all(one["response"] for one in found[:3])
+    assert found[3]["response"] is None and "asked one message" in found[3]["error"]
 
 
 # --- what goes wrong ---
