@@ -15,6 +15,7 @@ one step, the old archive is whole.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -36,8 +37,7 @@ Key = tuple[Cell, str]
 
 @dataclass(frozen=True)
 class ExportedGroup:
-    """A group that was written: how many items it has, how many of these have no answer (they ended in an error), and
-    how many of the run's episodes are in it."""
+    """A group that was written: how many items it has, and how many of these ended in an error, without an answer."""
 
     entry: ResultEntry
     items: int
@@ -46,11 +46,13 @@ class ExportedGroup:
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written to an archive, and how many groups it has now."""
+    """What was written to an archive, how many groups it has now, and how many of those written are of a cell that it
+    has several runs of, between which a reader has to choose."""
 
     directory: Path
     groups: tuple[ExportedGroup, ...]
     total: int
+    rivals: int
 
 
 def export_runs(
@@ -157,7 +159,9 @@ class _Archive:
         files.write_atomically(self.root / MANIFEST, "".join(f"{line}\n" for line in lines))
         for entry in replaced:
             self._remove(entry)
-        return Exported(self.root, tuple(groups), sum(bool(line.strip()) for line in lines))
+        runs = Counter(cell for cell, _ in {**self._known, **planned})
+        rivals = sum(runs[group.entry.cell] > 1 for group in groups)
+        return Exported(self.root, tuple(groups), len(lines), rivals)
 
     def _played(self, entry: ResultEntry) -> str | None:
         """The hash of what a group of ours plays; None where it is none of ours."""

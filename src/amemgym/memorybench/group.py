@@ -21,6 +21,7 @@ from amemgym.clean import clean
 from amemgym.evaluate import EpisodeResult, ExamResult
 from amemgym.memorybench.entry import DETAILS, PREDICT, RUN_CONFIG, SUMMARY, Cell
 from amemgym.memorybench.played import PlayedRun
+from amemgym.memorybench.redacted import redacted
 from amemgym.memorybench.writing import json_array
 from amemgym.scenario import Scenario
 from amemgym.scores import Failure, cells_of, random_accuracy, upper_bound_accuracy
@@ -64,7 +65,7 @@ def write_group(run: PlayedRun, agent: Mapping[str, Any], folder: Path) -> Writt
                 items += 1
             told.append(episode.without_texts())
     scores = run.scores(agent, told)
-    files.write_atomically(folder / RUN_CONFIG, files.pretty_json(clean(_config(run, agent, cell))))
+    files.write_atomically(folder / RUN_CONFIG, files.pretty_json(redacted(_config(run, agent, cell))))
     files.write_atomically(folder / SUMMARY, files.pretty_json(clean(_summary(run, name, told, scores))))
     return Written(items, scores["agents"][name]["failed"])
 

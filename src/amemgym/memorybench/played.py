@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from unicodedata import category
 
 from amemgym.clean import clean
 from amemgym.errors import RunDirectoryError, UsageError
@@ -22,6 +23,8 @@ from amemgym.scores.bounds import Bounds, bounds_by_agent
 
 #: of the fingerprint, what a run is called by
 _DIGITS = 16
+#: characters of a name
+_LONGEST = 500
 
 
 class PlayedRun:
@@ -40,7 +43,7 @@ class PlayedRun:
         self.directory = RunDirectory(path)
         self.manifest = self.directory.manifest()
         self.compared: Mapping[str, Any] = self.manifest["compared"]
-        self.set_name: str = clean(self.manifest["data"]["name"] if set_name is None else set_name)
+        self.set_name = _name(self.manifest["data"]["name"] if set_name is None else set_name)
         #: of what was run, not of when; it begins as the folders of runs do in the published layout
         self.run_id = f"start_at_{self.manifest['fingerprint'][:_DIGITS]}"
         if not self.set_name.strip():
@@ -59,7 +62,7 @@ class PlayedRun:
     def cell(self, agent: Mapping[str, Any]) -> Cell:
         exp = "off-policy" if self.compared.get("off_policy") else "on-policy"
         model = agent.get("model") or self.compared["model"]
-        return Cell(exp, clean(model["model"]), "single", self.set_name, clean(agent["name"]))
+        return Cell(exp, _name(model["model"]), "single", self.set_name, _name(agent["name"]))
 
     def episodes(self, agent: str) -> Iterator[tuple[EpisodeResult, Scenario, int]]:
         """Every finished episode, whole, in the order of trials and users, with its user and its first item's
@@ -123,3 +126,9 @@ class PlayedRun:
             for model in dict.fromkeys([wanted["run"], *wanted["agents"].values()]):
                 if model and not self.directory.has_upper_bound(model, scenario.id):
                     yield f"the upper bound of {model}, user '{scenario.id}'"
+
+
+def _name(text: str) -> str:
+    """A name as it may stand in a manifest: of one line, without a key."""
+    told: str = clean(text)
+    return "".join("\N{REPLACEMENT CHARACTER}" if category(sign) == "Cc" else sign for sign in told)[:_LONGEST]

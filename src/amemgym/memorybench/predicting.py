@@ -32,6 +32,7 @@ from amemgym.memorybench.folders import group_folder, inside
 from amemgym.memorybench.pointfiles import Points, Source, load_points
 from amemgym.memorybench.points import DataPoint
 from amemgym.memorybench.problems import Problem
+from amemgym.memorybench.redacted import redacted
 from amemgym.memorybench.replay import Outcome, Prediction, Replay, check_agents
 from amemgym.memorybench.sessions import SEED, Session, sessions
 from amemgym.memorybench.writing import json_array, manifest_line, manifest_lines
@@ -255,7 +256,7 @@ def _write(plan: _Plan, directory: PredictDirectory, outcome: Outcome) -> tuple[
         with json_array(path / PREDICT) as add:
             for prediction in predictions:
                 add(prediction.as_dict())
-        files.write_atomically(path / RUN_CONFIG, files.pretty_json(clean(_config(plan, agent, cell))))
+        files.write_atomically(path / RUN_CONFIG, files.pretty_json(redacted(_config(plan, agent, cell))))
         entry = ResultEntry(*cell, plan.run_id, folder, [RUN_CONFIG, PREDICT])
         groups.append(Predicted(entry, len(predictions), sum(one.response is None for one in predictions)))
     lines = [manifest_line(group.entry) for group in groups]

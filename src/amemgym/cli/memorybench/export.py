@@ -38,8 +38,9 @@ def show(exported: Exported) -> None:
         lines.append(f"{group.entry.cell}: {group.items} items{failed}")
     count = len(exported.groups)
     lines.append(f"{count} {'group' if count == 1 else 'groups'} written; {exported.directory} has {exported.total}")
-    exps = sorted({group.entry.exp for group in exported.groups})
-    place = shlex.quote(str(exported.directory))
-    lines += [f"next: amemgym memorybench table {place} --exp {exp} --metric accuracy" for exp in exps]
+    if exported.rivals:
+        lines.append(f"{exported.rivals} of them are one of several runs of a cell, between which --choose decides")
+    choose = " --choose last" if exported.rivals else ""
+    lines.append(f"next: amemgym memorybench table {shlex.quote(str(exported.directory))} --metric accuracy{choose}")
     for line in lines:
         Output().print(files.printable(line), markup=False, highlight=False, soft_wrap=True)
