@@ -182,6 +182,27 @@ def test_gold_is_nowhere(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert CANARY not in repr(sessions(load_points(data, split="train", gold=True).points))
 
 
+class Counted(Diary):
+    """Counts the copies there are at once, in `most`."""
+
+    copies, most = 0, 0
+
+    def restore(self, snapshot: Any) -> None:
+        super().restore(snapshot)
+        Counted.copies += 1
+        Counted.most = max(Counted.most, Counted.copies)
+
+    def close(self) -> None:
+        Counted.copies -= 1
+
+
+def test_no_more_copies_than_calls_at_once(data: Path, tmp_path: Path) -> None:
+    jsonl(data / "test.jsonl", [point(at, f"Number {at}?") for at in range(20)])
+    predict(data, data, Counted, out=tmp_path / "out", concurrency=3)
+    assert Counted.most == 3, "each copy holds a whole memory"
+    assert [one["test_idx"] for one in predictions(tmp_path / "out", "Counted")] == list(range(20))
+
+
 class Server(Lines):
     """A memory system that calls a model by itself."""
 
