@@ -53,7 +53,7 @@ def predict_command(
         typer.Option(help="test points, or a folder's test* (may be repeated)", metavar="PATH", show_default=False),
     ],
     agents: Annotated[str, typer.Option(help="agents, separated by commas")] = ",".join(AGENTS),
-    model: Annotated[str, typer.Option(help=field_help("model"))] = "offline",
+    model: Annotated[str, typer.Option(help=field_help("model"), show_default=False)] = "offline",
     base_url: Annotated[str | None, typer.Option(help=field_help("base_url"))] = None,
     out: Annotated[
         Path | None, typer.Option(help="the archive's folder (default: runs/prediction-<set>-<fingerprint>)")
