@@ -8,10 +8,9 @@ from typing import Any
 
 from amemgym import files
 from amemgym.errors import AMemGymError, DataError, RunDirectoryError, RunFailed, UnknownName, UsageError
-from amemgym.evaluate import RunDirectory, RunSpec, RunWatcher, describe_data, make_spec
+from amemgym.evaluate import RunDirectory, RunSpec, RunWatcher, check_addresses, describe_data, make_spec
 from amemgym.generate import load_dataset
 from amemgym.llm import check_model_name, embedder_identity, know_keys
-from amemgym.planning import check_addresses
 from amemgym.quality.audit import Audit, Outcome, Subject, make_manifest, talks_of
 from amemgym.quality.auditdir import AuditDirectory
 from amemgym.quality.findings import Finding

@@ -11,10 +11,9 @@ from typing import Any
 
 from amemgym import files
 from amemgym.errors import DataError, ModelError, UnknownName
-from amemgym.evaluate import RunWatcher, make_spec
+from amemgym.evaluate import RunWatcher, check_addresses, make_spec
 from amemgym.generate import Users, open_users
 from amemgym.llm import check_model_name, embedder, embedder_identity, know_keys
-from amemgym.planning import check_addresses
 from amemgym.quality.blind import BlindModel, folder_of
 from amemgym.quality.card import Card, describe
 from amemgym.scenario import Dataset, Scenario, dataset_json, find_faults

@@ -12,11 +12,10 @@ from pydantic import SecretStr
 from amemgym.agents import AgentSpec, agent_of_class, checked, told
 from amemgym.env import Rules, find_rules
 from amemgym.errors import UsageError
-from amemgym.evaluate import Recorded, RunSpec, RunWatcher, make_manifest, read_recorded, recorded_data
+from amemgym.evaluate import Recorded, RunSpec, RunWatcher, check_addresses, make_manifest, read_recorded, recorded_data
 from amemgym.generate import load_dataset
 from amemgym.llm import (
     ModelSettings,
-    asks_endpoint,
     check_choice,
     check_model_name,
     embedder_identity,
@@ -81,12 +80,3 @@ def _agents(spec: RunSpec, watcher: RunWatcher, classes: dict[str, type[Memory]]
     found = {name: agent for name, agent in zip(named.agents, named.agent_specs(watcher.said), strict=True)}
     found |= {name: agent_of_class(cls, spec.context_tokens) for name, cls in classes.items()}
     return told([found[name] for name in spec.agents], spec.policy, spec.room)
-
-
-def check_addresses(spec: RunSpec, models: Sequence[ModelSettings]) -> None:
-    """Raises UsageError where an address is given that nothing would ask."""
-    if not any(asks_endpoint(settings.model) for settings in models):
-        where = "offline" if all(settings.model == "offline" for settings in models) else "on this machine"
-        for flag, url in (("--base-url", spec.base_url), ("--user-base-url", spec.user_base_url)):
-            if url:
-                raise UsageError(f"{flag} {url}: nothing is asked there, the model is {where}; add --model openai:NAME")

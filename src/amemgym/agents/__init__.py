@@ -4,7 +4,7 @@ from amemgym.agents.box import BoxAgent
 from amemgym.agents.check import checked
 from amemgym.agents.conversational import NO_REPLY, ConversationalAgent, Habits
 from amemgym.agents.policy import LONGEST_POLICY, fault_of, read_policy, told
-from amemgym.agents.protocol import Agent, Examinee, ExamQuestion, ExamReply, ProbeQuestion, ProbeReply
+from amemgym.agents.protocol import Agent, Examinee, ExamQuestion, ExamReply, OpenReply, ProbeQuestion, ProbeReply
 from amemgym.agents.reference import Cell, Reference, is_reference, reference_agent, reference_names
 from amemgym.agents.spec import (
     ASSISTANTS,
@@ -33,6 +33,7 @@ __all__ = [
     "ExamReply",
     "Examinee",
     "Habits",
+    "OpenReply",
     "ProbeQuestion",
     "ProbeReply",
     "Purpose",

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from amemgym.agents.conversational import NO_REPLY
-from amemgym.agents.protocol import Examinee, ExamQuestion, ExamReply, ProbeQuestion, ProbeReply
+from amemgym.agents.protocol import Examinee, ExamQuestion, ExamReply, OpenReply, ProbeQuestion, ProbeReply
+from amemgym.errors import RequestRefused
 from amemgym.llm import Model
 from amemgym.memory import Item
 from amemgym.messages import Message
-from amemgym.tasks import Act, Ask, ChooseOption, Context, Listen, ProbeStates, Turn
+from amemgym.tasks import Act, Ask, ChooseOption, Context, Listen, ProbeStates, Reply, Turn
 
 
 class BoxAgent:
@@ -61,6 +62,14 @@ class BoxAgent:
         task = ProbeStates(question.variables, Context(), question.now)
         answer = await self._model.ask(Ask(self._episode, tuple(self._turns), task, question.now))
         return ProbeReply(answer.value or dict.fromkeys(question.variables), answer.status, answer.text)
+
+    async def respond(self, prompt: Sequence[Message]) -> OpenReply:
+        """Reply to a prompt. Only ever called on what `freeze` gives."""
+        if len(prompt) != 1:
+            raise RequestRefused(f"an assistant at an address is asked one message, and the prompt has {len(prompt)}")
+        task = Reply(Context((), tuple(prompt)))
+        answer = await self._model.ask(Ask(self._episode, tuple(self._turns), task, prompt[0].time))
+        return OpenReply(answer.value, answer.status)
 
     async def holdings(self) -> list[Item] | None:
         return None

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
 
-from amemgym.agents.protocol import Examinee, ExamQuestion, ExamReply, ProbeQuestion, ProbeReply
+from amemgym.agents.protocol import Examinee, ExamQuestion, ExamReply, OpenReply, ProbeQuestion, ProbeReply
 from amemgym.errors import AMemGymError, ContextOverflow
 from amemgym.llm import Answer, Model, estimate_tokens
 from amemgym.memory import (
@@ -136,6 +136,15 @@ class ConversationalAgent:
         )
         values = answer.value or dict.fromkeys(question.variables)
         return ProbeReply(values, answer.status, answer.text, items, self.dropped)
+
+    async def respond(self, prompt: Sequence[Message]) -> OpenReply:
+        """Reply to a prompt. Only ever called on a copy made by `freeze`, which is then let go of."""
+        items = await self._recall(prompt[-1].content, prompt[-1].time or datetime.min)
+        answer = await self._ask_within_context(
+            lambda window: Reply(Context(_lines(items), (*window, *prompt))),
+            beside=estimate_tokens([*_lines(items), *(message.content for message in prompt)]),
+        )
+        return OpenReply(answer.value, answer.status, items, self.dropped)
 
     async def holdings(self) -> list[Item] | None:
         return await held_by(self._memory)

@@ -63,12 +63,26 @@ class ProbeReply:
     dropped: int = 0
 
 
+@dataclass(frozen=True)
+class OpenReply:
+    """What was replied to a prompt without options (None where the model gave no text), and what memory gave back."""
+
+    text: str | None
+    status: Status
+    items: tuple[Item, ...] = ()
+    dropped: int = 0
+
+
 class Examinee(Protocol):
-    """A copy of an agent, made to answer one question or one probe."""
+    """A copy of an agent, made to answer one question, one probe or one prompt."""
 
     async def answer(self, question: ExamQuestion) -> ExamReply: ...
 
     async def probe(self, question: ProbeQuestion) -> ProbeReply: ...
+
+    async def respond(self, prompt: Sequence[Message]) -> OpenReply:
+        """Reply to a conversation that ends with the user's message, and remember nothing of it."""
+        ...
 
     async def aclose(self) -> None:
         """It is asked nothing more."""

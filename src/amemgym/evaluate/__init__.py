@@ -17,7 +17,7 @@ from amemgym.evaluate.results import (
 )
 from amemgym.evaluate.run import Run, RunOutcome
 from amemgym.evaluate.rundir import RunDirectory
-from amemgym.evaluate.spec import SHARED_SETTINGS, RunSpec, make_spec, read_config
+from amemgym.evaluate.spec import SHARED_SETTINGS, RunSpec, check_addresses, make_spec, read_config
 from amemgym.evaluate.upperbound import variants_of
 from amemgym.evaluate.watch import RunWatcher
 
@@ -44,6 +44,7 @@ __all__ = [
     "UpperBoundAnswer",
     "UpperBoundResult",
     "blaming",
+    "check_addresses",
     "default_directory",
     "describe_data",
     "import_directory",

@@ -23,33 +23,38 @@ class Players:
 
     async def seat(self, agent: AgentSpec, scenario: Scenario, trial: int, line: Line) -> Agent:
         """The agent of one episode, which remembers nothing yet. Its scenario gives it nothing but a name."""
+        return await self.agent(agent, _episode(scenario, trial), line, _told(agent, scenario))
+
+    async def agent(self, agent: AgentSpec, episode: str, line: Line, variables: tuple[str, ...] = ()) -> Agent:
+        """The same for an episode of that name, which may have no scenario. `variables` are what it is told there."""
         door = self._doors.to(agent.model or self._model)
         if agent.is_box:
-            return BoxAgent(line.model(door, "assistant"), self._name(agent, scenario, trial))
-        tools = await self.tools(agent, scenario, trial, line)
+            return BoxAgent(line.model(door, "assistant"), self._name(agent, episode))
+        tools = await self._tools(agent, episode, line, variables)
         return ConversationalAgent(agent.habits, agent.memory_type(), tools, line.model(door, "assistant"))
 
     async def tools(self, agent: AgentSpec, scenario: Scenario, trial: int, line: Line) -> Tools:
         """What the memory of an agent that has one may use in an episode."""
+        return await self._tools(agent, _episode(scenario, trial), line, _told(agent, scenario))
+
+    async def _tools(self, agent: AgentSpec, episode: str, line: Line, variables: tuple[str, ...]) -> Tools:
         door = self._doors.to(agent.model or self._model)
         lender: Lender | None = None
         if needs_endpoint(agent):
             await self._gateway.start()
             lender = self._gateway.for_episode(line, door, embedder(self._spec.embedder))
-        # names of variables alone, and only for the ablation that is defined by being told them
-        variables = tuple(scenario.state_schema) if agent.told_variables else ()
         return Tools(
             line.model(door, "memory"),
             embedder(self._spec.embedder),
             variables,
-            self._name(agent, scenario, trial),
+            self._name(agent, episode),
             policy=agent.policies[0] if agent.policies else "",
             room=agent.room,
             lender=lender,
         )
 
-    def _name(self, agent: AgentSpec, scenario: Scenario, trial: int) -> str:
-        return f"{self.run_name}-{files.slug(agent.name)}-{files.slug(scenario.id)}-t{trial}"
+    def _name(self, agent: AgentSpec, episode: str) -> str:
+        return f"{self.run_name}-{files.slug(agent.name)}-{episode}"
 
     async def aclose(self) -> None:
         await self._gateway.aclose()
@@ -58,3 +63,12 @@ class Players:
 def needs_endpoint(agent: AgentSpec) -> bool:
     """Whether the agent's memory calls a model by itself."""
     return not agent.is_reference and not agent.is_box and agent.memory_type().needs_endpoint
+
+
+def _episode(scenario: Scenario, trial: int) -> str:
+    return f"{files.slug(scenario.id)}-t{trial}"
+
+
+def _told(agent: AgentSpec, scenario: Scenario) -> tuple[str, ...]:
+    """Names of variables alone, and only for the ablation that is defined by being told them."""
+    return tuple(scenario.state_schema) if agent.told_variables else ()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, f
 from amemgym import secrets
 from amemgym.agents import AgentSpec, is_agent_file, parse_agent, read_agent_file
 from amemgym.errors import UsageError
-from amemgym.llm import AGENT_KEY, KEY, USER_KEY, USER_URL, ModelSettings, read_llm_config, same_address
+from amemgym.llm import AGENT_KEY, KEY, USER_KEY, USER_URL, ModelSettings, asks_endpoint, read_llm_config, same_address
 from amemgym.settings import read_settings, said_of
 
 DEFAULT_AGENTS = ("native", "rag", "awe", "awi", "uniform", "frozen", "lag-1", "oracle")
@@ -192,6 +192,15 @@ def make_spec(settings: Mapping[str, Any], place: str = "the settings") -> RunSp
         return RunSpec.model_validate(dict(settings))
     except ValidationError as error:
         raise UsageError(f"{place}: {said_of(error)}") from None
+
+
+def check_addresses(spec: RunSpec, models: Sequence[ModelSettings]) -> None:
+    """Raises UsageError where an address is given that nothing would ask."""
+    if not any(asks_endpoint(settings.model) for settings in models):
+        where = "offline" if all(settings.model == "offline" for settings in models) else "on this machine"
+        for flag, url in (("--base-url", spec.base_url), ("--user-base-url", spec.user_base_url)):
+            if url:
+                raise UsageError(f"{flag} {url}: nothing is asked there, the model is {where}; add --model openai:NAME")
 
 
 def read_config(path: Path) -> tuple[dict[str, Any], SecretStr | None, list[str]]:

@@ -18,18 +18,18 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from amemgym import files
-from amemgym.clean import clean
 from amemgym.errors import DataError, UsageError
 from amemgym.llm import know_keys
 from amemgym.memorybench.entry import GROUP_FILES, MANIFEST, RUN_CONFIG, Cell, ResultEntry
 from amemgym.memorybench.folders import group_folder, inside, is_group_folder
 from amemgym.memorybench.group import write_group
 from amemgym.memorybench.played import PlayedRun
+from amemgym.memorybench.writing import manifest_line, manifest_lines
 
 #: a cell and a run's id: what one group is known by
 Key = tuple[Cell, str]
@@ -111,7 +111,7 @@ class _Archive:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._lines: list[str] = _lines(root / MANIFEST)
+        self._lines: list[str] = manifest_lines(root / MANIFEST)
         self._known = {key: (number, entry) for number, line in enumerate(self._lines) for key, entry in _parsed(line)}
 
     def check(
@@ -152,10 +152,10 @@ class _Archive:
             entry = ResultEntry(*cell, run_id, folder, list(GROUP_FILES))
             groups.append(ExportedGroup(entry, written.items, written.failed))
             if there := self._known.get((cell, run_id)):
-                lines[there[0]] = _line(entry)
+                lines[there[0]] = manifest_line(entry)
                 replaced.append(there[1])
             else:
-                lines.append(_line(entry))
+                lines.append(manifest_line(entry))
         files.write_atomically(self.root / MANIFEST, "".join(f"{line}\n" for line in lines))
         for entry in replaced:
             self._remove(entry)
@@ -182,15 +182,6 @@ class _Archive:
                 folder.rmdir()
 
 
-def _lines(path: Path) -> list[str]:
-    """The manifest's lines, none where there is none. Raises DataError."""
-    try:
-        # only line ends end a line: JSON may hold other characters that some take for one
-        return [line for line in path.read_text(encoding="utf-8").split("\n") if line.strip()] if path.exists() else []
-    except (OSError, ValueError) as error:
-        raise DataError(f"cannot read {path} ({error}); restore it, or choose another folder with --out") from error
-
-
 def _parsed(line: str) -> list[tuple[Key, ResultEntry]]:
     """The entry of a line with its key; none where it is no such line, which then stays as it is."""
     try:
@@ -200,8 +191,3 @@ def _parsed(line: str) -> list[tuple[Key, ResultEntry]]:
     except (ValueError, RecursionError, KeyError, TypeError):
         return []
     return [((entry.cell, entry.run_id), entry)]
-
-
-def _line(entry: ResultEntry) -> str:
-    # plain ASCII, so that no reader takes a character for the end of a line
-    return json.dumps(clean(asdict(entry)), separators=(",", ":"))

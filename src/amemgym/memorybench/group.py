@@ -11,9 +11,7 @@ in the summary, under `amemgym`, every score's n and interval and what they have
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +22,7 @@ from amemgym.evaluate import EpisodeResult, ExamResult
 from amemgym.memorybench.entry import DETAILS, PREDICT, RUN_CONFIG, SUMMARY, Cell
 from amemgym.memorybench.played import PlayedRun
 from amemgym.memorybench.redacted import redacted
+from amemgym.memorybench.writing import json_array
 from amemgym.scenario import Scenario
 from amemgym.scores import Failure, cells_of, random_accuracy, upper_bound_accuracy
 from amemgym.scores.metrics import Cell as ExamCell
@@ -55,7 +54,7 @@ def write_group(run: PlayedRun, agent: Mapping[str, Any], folder: Path) -> Writt
     prompts = prompts_for(run.compared.get("language") or "en")
     is_probed = any(episode.probes for episode, _, _ in run.episodes(name)) if run.compared["probe"] else False
     told, items = [], 0
-    with _array(folder / PREDICT) as predict, _array(folder / DETAILS) as details:
+    with json_array(folder / PREDICT) as predict, json_array(folder / DETAILS) as details:
         for episode, scenario, first in run.episodes(name):
             counted = _by_place(cells_of([episode], run.bounds[name], {scenario.id: scenario}))
             for exam in sorted(episode.exams, key=lambda exam: (exam.period, exam.question)):
@@ -69,22 +68,6 @@ def write_group(run: PlayedRun, agent: Mapping[str, Any], folder: Path) -> Writt
     files.write_atomically(folder / RUN_CONFIG, files.pretty_json(redacted(_config(run, agent, cell))))
     files.write_atomically(folder / SUMMARY, files.pretty_json(clean(_summary(run, name, told, scores))))
     return Written(items, scores["agents"][name]["failed"])
-
-
-@contextmanager
-def _array(path: Path) -> Iterator[Callable[[Any], None]]:
-    """A JSON list, an entry a line, that is written as its entries come."""
-    with files.whole_file(path) as file:
-        before = b"[\n"
-
-        def add(entry: Any) -> None:
-            nonlocal before
-            text = json.dumps(clean(entry), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-            file.write(before + text.encode("utf-8"))
-            before = b",\n"
-
-        yield add
-        file.write(b"[]\n" if before == b"[\n" else b"\n]\n")
 
 
 def _by_place(cells: Sequence[ExamCell]) -> dict[tuple[int, int], ExamCell]:

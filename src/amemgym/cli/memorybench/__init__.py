@@ -7,9 +7,11 @@ from collections.abc import Callable
 import typer
 
 from amemgym.cli.memorybench.export import export_command
+from amemgym.cli.memorybench.predict import predict_command
 
 MEMORYBENCH: dict[str, Callable[..., None]] = {
     "export": export_command,
+    "predict": predict_command,
 }
 
 memorybench_app = typer.Typer(
