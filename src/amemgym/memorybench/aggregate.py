@@ -34,7 +34,7 @@ class MetricMean:
 class DatasetAggregate:
     """One data set: `n` items with a value, `missing` ones without (`failed` of them since their judge failed), the
     mean in the metric's own unit, and the normalised sums. `why` has the reasons for what is None: `value`, `minmax`,
-    `z`. `lowest` and `highest` are the extreme values."""
+    `z`; and `metric` where its items leave it open which is theirs. `lowest` and `highest` are the extreme values."""
 
     n: int
     missing: int
@@ -287,6 +287,8 @@ def _whys(name: str, chosen: Chosen, group: _Group, n: int, normalization: Norma
         has = ", ".join([*group.present][:12])
         named = f"no item has a value under '{chosen.metric}' (they have: {has})" if group.named and has else None
         why["value"] = chosen.why or named or "no item has a value"
+        if group.several or len(group.tallies) > 1:
+            why["metric"] = why["value"]
         return why
     if normalization is None:
         return why
