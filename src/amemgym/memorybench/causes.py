@@ -286,7 +286,7 @@ def _pair(values: Sequence[float], total: float, near: float) -> tuple[float, fl
 
 def _replaced(name: str, said: Mapping[str, str]) -> Deviation:
     def told(dataset: str | None) -> str:
-        if dataset in said:
+        if dataset is not None and dataset in said:
             return said[dataset]
         return "; ".join(f"{of}: {what}" for of, what in said.items())
 

@@ -9,6 +9,7 @@ from typing import Any
 from amemgym.memorybench import causes, recompute
 from amemgym.memorybench.aggregate import Aggregate, aggregate_sums
 from amemgym.memorybench.causes import Deviation, items_
+from amemgym.memorybench.gathered import Items
 from amemgym.memorybench.metric import Metrics
 from amemgym.memorybench.normalization import Normalization, group_of
 from amemgym.memorybench.recompute import MEAN, NULL, Case, Key, Numbers, Record, Way
@@ -29,7 +30,8 @@ class Means:
 
     def alternatives(self, datasets: Iterable[str]) -> dict[str, Normalization]:
         """Other statistics that have one of these data sets, and other numbers for it."""
-        own, found = self.normalization or {}, {}
+        own: Mapping[str, Any] = self.normalization or {}
+        found: dict[str, Normalization] = {}
         for name, other in self.others.items():
             if any(dataset in other and other[dataset] != own.get(dataset) for dataset in datasets):
                 found[name] = other
@@ -107,8 +109,10 @@ def check_values(findings: CellFindings, summary: Summary, means: Means) -> None
     )
 
 
-def check_items(findings: CellFindings, summary: Summary, items: Items, means: Means) -> None:
-    """The summary of a set from its items."""
+def check_items(
+    findings: CellFindings, summary: Summary, items: Items, means: Means, again: Callable[[], Items]
+) -> None:
+    """The summary of a set from its items. `again` reads them once more with those that repeat a key, for causes."""
     published, aggregate = published_numbers(summary), items.aggregate
     ours = _numbers_of(aggregate)
     undecided = {name: one.why["metric"] for name, one in aggregate.datasets.items() if "metric" in one.why}
@@ -134,7 +138,7 @@ def check_items(findings: CellFindings, summary: Summary, items: Items, means: M
     records: list[Record] = []
 
     def case() -> Case:
-        records[:] = records or items.records()
+        records[:] = records or again().records()
         return _case(records, summary, means)
 
     if any(group_of(name) != name for name in summary.datasets):
@@ -152,7 +156,7 @@ def check_items(findings: CellFindings, summary: Summary, items: Items, means: M
     findings.compare(ITEMS, published, ours, lambda key: _reason(key, aggregate), hypotheses)
 
 
-def check_single(findings: CellFindings, summary: Summary, items: Items) -> None:
+def check_single(findings: CellFindings, summary: Summary, items: Items, again: Callable[[], Items]) -> None:
     """The means of the metrics of a set of one data set from its items."""
     names = [name for name, value in summary.scores.items() if value is not None]
     known = items.aggregate.metrics
@@ -166,19 +170,17 @@ def check_single(findings: CellFindings, summary: Summary, items: Items) -> None
             ours[Key(name)] = None
         else:
             findings.unchecked(f"metric {name}: no item has a value of it")
-    case = Case(items.by_metric(names), None)
 
-    def compute(way: Way) -> Numbers:
-        return {Key(key.dataset or ""): v for key, v in recompute.numbers(case, way).items() if key.metric == MEAN}
+    def hypotheses() -> tuple[Callable[[Way], Numbers], list[Deviation], int]:
+        case = Case(again().by_metric(names), None)
+
+        def compute(way: Way) -> Numbers:
+            return {Key(key.dataset or ""): v for key, v in recompute.numbers(case, way).items() if key.metric == MEAN}
+
+        return compute, causes.of_case(case, {}, {}), len(case.records)
 
     published: Numbers = {Key(name): value for name, value in summary.scores.items()}
-    findings.compare(
-        ITEMS,
-        published,
-        ours,
-        lambda key: "no item has a value of it",
-        lambda: (compute, causes.of_case(case, {}, {}), len(case.records)),
-    )
+    findings.compare(ITEMS, published, ours, lambda key: "no item has a value of it", hypotheses)
 
 
 def harmonic(name: str, means: Mapping[str, Any]) -> float | None:

@@ -38,8 +38,9 @@ FIRST, LAST, EACH = "first", "last", "each"
 
 @dataclass(frozen=True)
 class Record:
-    """One item as its file has it. `kind` is "" of a plain value, NUMPY of a numpy number written as text, NULL of none,
-    JUDGED of one whose judge failed. Of the items with one key it may be the `first`, the `last`, both or neither."""
+    """One item as its file has it. `kind` is "" of a plain value, NUMPY of a numpy number written as text, NULL of
+    none, JUDGED of one whose judge failed. Of the items with one key it may be the `first`, the `last`, or both.
+    """
 
     dataset: str
     value: float | None
@@ -71,8 +72,8 @@ OWN = "its own values"
 
 @dataclass(frozen=True)
 class Case:
-    """What a cell is recomputed from. `alternatives` are other statistics by name, `published` the n of each data set as
-    published, `replaced` other values by the name of a replacement and data set."""
+    """What a cell is recomputed from. `alternatives` are other statistics by name, `published` the n of each data set
+    as published, `replaced` other values by the name of a replacement and data set."""
 
     records: Sequence[Record]
     normalization: Normalization | None

@@ -6,9 +6,9 @@ normalised by the published statistics. A difference's cause is found by trying 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import NamedTuple
 
 from amemgym import files
 from amemgym.errors import AMemGymError, UnknownName
@@ -22,11 +22,12 @@ from amemgym.memorybench.checks import (
     warn_of_items,
 )
 from amemgym.memorybench.collected import Collected, CollectedCell, read_collected
-from amemgym.memorybench.entry import DETAILS, PREDICT, Cell
+from amemgym.memorybench.entry import DETAILS, MANIFEST, PREDICT, Cell
 from amemgym.memorybench.gathered import Items, read_items
 from amemgym.memorybench.metric import Metrics
-from amemgym.memorybench.normalization import Normalization, group_of, read_normalizations
-from amemgym.memorybench.summary import Summary
+from amemgym.memorybench.normalization import Normalization, read_normalizations
+from amemgym.memorybench.opening import open_results
+from amemgym.memorybench.results import MemoryBenchResults
 from amemgym.memorybench.verification import CellFindings, Remark, Verification
 
 #: where an archive may have its statistics, from its root
@@ -41,34 +42,18 @@ ERROR_REPLY = "Error: Unable to generate response."
 Normalizations = Mapping[tuple[str, str], Normalization]
 
 
-class Archive(Protocol):
-    """What is asked of `MemoryBenchResults`."""
-
-    def select(self, **filters: Any) -> Sequence[Cell]:
-        """The cells; UnknownName for a filter that fits none."""
-
-    def summary(self, cell: Cell) -> Summary:
-        """A cell's summary.json."""
-
-    def iter_evaluate_details(self, cell: Cell) -> Iterator[dict[str, Any]]:
-        """The elements of a cell's evaluate_details.json."""
-
-    def iter_predict(self, cell: Cell) -> Iterator[dict[str, Any]]:
-        """The elements of a cell's predict.json."""
-
-
 def verify(
-    archive: Archive | str | Path | Sequence[str | Path],
+    archive: MemoryBenchResults | str | Path | Sequence[str | Path],
     normalization: Normalizations | str | Path | None = None,
     *,
     metrics: Metrics | None = None,
     tolerance: float = 1e-9,
     replies: bool = False,
     exp: str | None = None,
-    models: Sequence[str] | None = None,
+    models: str | Sequence[str] | None = None,
     dataset_type: str | None = None,
-    set_names: Sequence[str] | None = None,
-    baselines: Sequence[str] | None = None,
+    set_names: str | Sequence[str] | None = None,
+    baselines: str | Sequence[str] | None = None,
     choose: str = "latest",
 ) -> Verification:
     """Recompute the summaries of an archive, or of several.
@@ -81,29 +66,65 @@ def verify(
     """
     made = Verification(tolerance)
     given = read_normalizations(normalization) if isinstance(normalization, str | Path) else normalization
-    sets = {"dataset_type": dataset_type, "set_names": set_names, "baselines": baselines}
-    if not isinstance(archive, str | Path | Sequence):
+    sets = _Sets(dataset_type, _several(set_names), _several(baselines))
+    if isinstance(archive, MemoryBenchResults):
         opened, folders = archive, _roots(archive)
     else:
         sources = [archive] if isinstance(archive, str | Path) else list(archive)
-        collected = [source for source in sources if files.at_home(source).is_file()]
+        collected = [source for source in sources if _is_file(source)]
         for source in collected:
-            _verify_collected(made, read_collected(source), given, **sets)
+            _verify_collected(made, read_collected(source), given, sets)
         rest = [source for source in sources if source not in collected]
         if not rest:
             return made
-        from amemgym.memorybench.opening import open_results
-
         opened, folders = open_results(rest, choose), [files.at_home(source) for source in rest]
     known = dict(given) if given is not None else _found(made, folders)
-    cells = opened.select(exp=exp, models=models, **sets)
+    cells = opened.select(exp=exp, models=models, **sets._asdict())
     for cell in cells:
         _verify_cell(made, opened, cell, known, metrics, replies=replies)
     made.notes += [str(problem) for problem in getattr(opened, "problems", ())]
     return made
 
 
-def _roots(archive: Archive) -> list[Path]:
+class _Sets(NamedTuple):
+    """The filters that a summary over several baselines knows too."""
+
+    dataset_type: str | None
+    set_names: Sequence[str] | None
+    baselines: Sequence[str] | None
+
+    def has(self, cell: CollectedCell) -> bool:
+        """Whether the cell is wanted."""
+        return (
+            self.dataset_type in (None, cell.dataset_type)
+            and (self.set_names is None or cell.set_name in self.set_names)
+            and (self.baselines is None or cell.baseline in self.baselines)
+        )
+
+    def check(self, cells: Iterable[CollectedCell]) -> None:
+        """Raises UnknownName for a name that no cell has."""
+        of_type = [self.dataset_type] if self.dataset_type is not None else []
+        for kind, wanted, there in zip(
+            ("type of set", "set", "baseline"),
+            (of_type, self.set_names or (), self.baselines or ()),
+            zip(*cells, strict=True),
+            strict=True,
+        ):
+            for name in wanted:
+                if name not in there:
+                    raise UnknownName(kind, name, dict.fromkeys(there))
+
+
+def _several(names: str | Sequence[str] | None) -> Sequence[str] | None:
+    return [names] if isinstance(names, str) else names
+
+
+def _is_file(source: str | Path) -> bool:
+    path = files.at_home(source)
+    return path.is_file() and path.name != MANIFEST
+
+
+def _roots(archive: MemoryBenchResults) -> list[Path]:
     root = getattr(archive, "local_root", None)
     return [Path(root)] if root is not None else []
 
@@ -127,7 +148,7 @@ def _found(made: Verification, folders: Sequence[Path]) -> dict[tuple[str, str],
 
 def _verify_cell(
     made: Verification,
-    archive: Archive,
+    archive: MemoryBenchResults,
     cell: Cell,
     known: Mapping[tuple[str, str], Normalization],
     metrics: Metrics | None,
@@ -155,17 +176,21 @@ def _verify_cell(
         findings.unchecked(f"from items: {error}")
         findings.close()
         return
+
+    def again() -> Items:
+        return read_items(archive.load_evaluate_details(cell), metrics, own, single=single)
+
     warn_of_items(findings, items, means)
     if single is None:
-        check_items(findings, summary, items, means)
+        check_items(findings, summary, items, means, again)
     else:
-        check_single(findings, summary, items)
+        check_single(findings, summary, items, again)
     if replies:
         _look_at_replies(findings, archive, cell, items)
     findings.close()
 
 
-def _look_at_replies(findings: CellFindings, archive: Archive, cell: Cell, items: Items) -> None:
+def _look_at_replies(findings: CellFindings, archive: MemoryBenchResults, cell: Cell, items: Items) -> None:
     """Warn of replies that are an error's words and have a score, and of items that only one file has."""
     failed, answered = set(), set()
     try:
@@ -188,39 +213,18 @@ def _look_at_replies(findings: CellFindings, archive: Archive, cell: Cell, items
             findings.warn(f"{items_(len(lacking))} not in {name}, of both files together {len(keys | answered)}")
 
 
-def _verify_collected(
-    made: Verification,
-    collected: Collected,
-    given: Normalizations | None,
-    dataset_type: str | None,
-    set_names: Sequence[str] | None,
-    baselines: Sequence[str] | None,
-) -> None:
+def _verify_collected(made: Verification, collected: Collected, given: Normalizations | None, sets: _Sets) -> None:
     made.notes += collected.notes
-    for place, wanted in enumerate(([dataset_type] if dataset_type else None, set_names, baselines)):
-        there = dict.fromkeys(cell[place] for cell in collected.summaries)
-        for name in wanted or ():
-            if name not in there:
-                raise UnknownName(("type of set", "set", "baseline")[place], name, there)
+    sets.check(collected.summaries)
     for cell, summary in collected.summaries.items():
-        if not _is_wanted(cell, dataset_type, set_names, baselines):
+        if not sets.has(cell):
             continue
         findings = CellFindings(made, cell)
         own = collected.normalizations[cell.dataset_type, cell.set_name]
         check_sums(findings, summary, own)
-        absent = [name for name, one in summary.datasets.items() if one.minmax is None and group_of(name) in own]
+        absent = [name for name, one in summary.datasets.items() if one.minmax is None]
         if absent:
-            findings.unchecked(f"there are no sums of {', '.join(absent)}, so the set has no metrics")
+            findings.unchecked(f"it has no metrics, as there are no sums of {', '.join(absent)}")
         if given is not None and (other := given.get((cell.dataset_type, cell.set_name))) and dict(other) != dict(own):
             findings.warn("the file's own statistics are others than those given; it was checked by its own")
         findings.close()
-
-
-def _is_wanted(
-    cell: CollectedCell, dataset_type: str | None, set_names: Sequence[str] | None, baselines: Sequence[str] | None
-) -> bool:
-    return (
-        dataset_type in (None, cell.dataset_type)
-        and (set_names is None or cell.set_name in set_names)
-        and (baselines is None or cell.baseline in baselines)
-    )
