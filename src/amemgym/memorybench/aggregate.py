@@ -266,6 +266,10 @@ class Tallies:
         tally = group.tallies.get(chosen.metric or "") if chosen.why is None else None
         raw = ExactSum() if tally is None else tally.raw
         why = _whys(name, chosen, group, raw.n, self._normalization)
+        if self._normalization is not None and tally is not None and raw.n:
+            for kind, scaled in (("minmax", tally.minmax), ("z", tally.z)):
+                if scaled.total is None:
+                    why.setdefault(kind, "its sum is too large for a number")
         return DatasetAggregate(
             n=raw.n,
             missing=group.items - raw.n,
