@@ -273,9 +273,9 @@ def test_a_failed_judge_is_missing_not_0() -> None:
 
 
 def test_a_mistyped_metric_or_data_set_is_an_error_with_the_right_names() -> None:
-    with pytest.raises(UnknownName, match="unknown metric 'scor'. Did you mean 'score'"):
+    with pytest.raises(UnknownName, match=r"unknown metric 'scor'. Did you mean 'score'"):
         summarize(items(VALUES), NORMALIZATION, metrics="scor")
-    with pytest.raises(UnknownName, match="unknown data set 'Alhpa'. Did you mean 'Alpha'"):
+    with pytest.raises(UnknownName, match=r"unknown data set 'Alhpa'. Did you mean 'Alpha'"):
         summarize(items(VALUES), NORMALIZATION, metrics={"Alhpa": "score"})
     made = summarize(items(VALUES), NORMALIZATION, metrics={"Alpha": "scor"})
     assert "'scor' (they have: score)" in made.why["average"]

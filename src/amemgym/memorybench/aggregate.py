@@ -231,9 +231,9 @@ class Tallies:
                 continue
             self._means.setdefault(str(name), ExactSum()).add(value)
 
-    def aggregate(self, *, partial: bool = False) -> Aggregate:
-        """The scores of what was counted. Raises UnknownName."""
-        self._picker.check(self._normalization or ())
+    def aggregate(self, *, partial: bool = False, known: Iterable[str] = ()) -> Aggregate:
+        """The scores of what was counted. Raises UnknownName, for a data set unless it is one of those `known`."""
+        self._picker.check([*(self._normalization or ()), *known])
         datasets = {name: self._dataset(name, group) for name, group in sorted(self._groups.items())}
         absent = {name: one.why.get("value", "no item has a value") for name, one in datasets.items() if not one.n}
         absent.update(dict.fromkeys((name for name in self._normalization or () if name not in datasets), "no items"))

@@ -60,49 +60,42 @@ def explain(
     items: int = 0,
 ) -> dict[Key, str]:
     """The causes of the published numbers in `differing`: one for all of them if there is such, else one by one."""
+    digits = max((n for value in differing.values() if (n := _decimals(value)) <= _MOST), default=0)
     found: dict[Key, str] = {}
-    for told, made in _tried(compute, deviations, differing, tolerance, items):
-        matching = {key for key, published in differing.items() if close(published, made.get(key), tolerance)}
-        if len(matching) == len(differing):
-            return {key: told(key.dataset) for key in differing}
-        for key in matching - found.keys():
-            found[key] = told(key.dataset)
+    for combination, made in _tried(compute, deviations, items):
+        exact = [key for key, value in differing.items() if close(value, made.get(key), tolerance)]
+        causes = {key: _sentence(combination, key) for key in exact}
+        if digits >= _LEAST:
+            rounded = f"rounded to {digits} digits"
+            near = [key for key, value in differing.items() if key not in causes and _is(value, made.get(key), digits)]
+            causes |= {key: ", and ".join(filter(None, (_sentence(combination, key), rounded))) for key in near}
+        if len(causes) == len(differing):
+            return causes
+        found = causes | found
     return found
 
 
 def _tried(
-    compute: Callable[[Way], Numbers],
-    deviations: Sequence[Deviation],
-    differing: Mapping[Key, float],
-    tolerance: float,
-    items: int,
-) -> Iterator[tuple[Callable[[str | None], str], Numbers]]:
-    """What comes out under every combination, the smallest first, exact and rounded."""
-    digits = max(map(_decimals, differing.values()), default=_MOST + 1)
-    most = _TOGETHER if items <= _ITEMS else _TOGETHER - 1
-    for size in range(most + 1):
-        made = []
+    compute: Callable[[Way], Numbers], deviations: Sequence[Deviation], items: int
+) -> Iterator[tuple[Sequence[Deviation], Numbers]]:
+    """What comes out under none of the deviations, each, and several together, the fewest first."""
+    for size in range((_TOGETHER if items <= _ITEMS else _TOGETHER - 1) + 1):
         for combination in itertools.combinations(deviations, size):
             way = DEFAULT
             for deviation in combination:
                 way = deviation.apply(way)
-            if size and way == DEFAULT:
-                continue
-            made.append((combination, compute(way)))
-        if size:
-            yield from ((_sentence(combination), numbers) for combination, numbers in made)
-        if _LEAST <= digits <= _MOST:
-            for combination, numbers in made:
-                rounded = {key: None if value is None else round(value, digits) for key, value in numbers.items()}
-                yield _sentence(combination, digits), rounded
+            yield combination, compute(way)
 
 
-def _sentence(combination: Sequence[Deviation], digits: int | None = None) -> Callable[[str | None], str]:
-    def told(dataset: str | None) -> str:
-        parts = [deviation.told(dataset) for deviation in combination]
-        return ", and ".join(parts if digits is None else [*parts, f"rounded to {digits} digits"])
+def _sentence(combination: Sequence[Deviation], key: Key) -> str:
+    """What the combination did to a number; of deviations that count items, those that did anything to its data set."""
+    told = list(filter(None, (deviation.told(key.dataset) for deviation in combination)))
+    return ", and ".join(told or [deviation.told(None) for deviation in combination])
 
-    return told
+
+def _is(published: float, value: float | None, digits: int) -> bool:
+    """Whether a number is another, rounded."""
+    return value is not None and abs(round(value, digits) - published) <= 1e-12 * max(1.0, abs(published))
 
 
 def _decimals(value: float) -> int:
@@ -152,7 +145,7 @@ def _zero(kind: str) -> Callable[[Way], Way]:
 def _told_of(of: Sequence[Record], said: str) -> Callable[[str | None], str]:
     def told(dataset: str | None) -> str:
         n = sum(dataset in (None, record.dataset, group_of(record.dataset)) for record in of)
-        return said.format(items_(n), "a" if n == 1 else "", "" if n == 1 else "s").replace("  ", " ")
+        return said.format(items_(n), "a" if n == 1 else "", "" if n == 1 else "s").replace("  ", " ") if n else ""
 
     return told
 
@@ -199,7 +192,7 @@ def _filled(case: Case, values: Mapping[str, Sequence[float]]) -> Deviation:
 
     def told(dataset: str | None) -> str:
         n = lacking.get(dataset, 0) if dataset is not None else sum(max(0, one) for one in lacking.values())
-        return f"{items_(n)} more than evaluate_details has counted as 0"
+        return f"{items_(n)} more than evaluate_details has counted as 0" if n > 0 else ""
 
     return Deviation(_set(filled=True), told)
 
@@ -286,8 +279,8 @@ def _pair(values: Sequence[float], total: float, near: float) -> tuple[float, fl
 
 def _replaced(name: str, said: Mapping[str, str]) -> Deviation:
     def told(dataset: str | None) -> str:
-        if dataset is not None and dataset in said:
-            return said[dataset]
+        if dataset is not None:
+            return said.get(dataset, "")
         return "; ".join(f"{of}: {what}" for of, what in said.items())
 
     return Deviation(_set(values=name), told)

@@ -48,16 +48,20 @@ def published_numbers(summary: Summary) -> Numbers:
     return found
 
 
-def check_sums(findings: CellFindings, summary: Summary, normalization: Normalization | None) -> None:
-    """The set's metrics from the data sets' sums, each sum's mean, and the mean that the sums imply."""
+def check_sums(
+    findings: CellFindings, summary: Summary, normalization: Normalization | None, *, implied: bool = False
+) -> None:
+    """The set's metrics from the data sets' sums, and each sum's mean; where nothing else tells of the data sets' means,
+    also those that are `implied` by the sums."""
     sums = {name: (one.minmax, one.z) for name, one in summary.datasets.items()}
     if not any(one is not None and one.total is not None for pair in sums.values() for one in pair):
         return
-    expected = [*normalization] if normalization is not None else []
+    groups = set(map(group_of, sums))
+    expected = [name for name in normalization or () if name not in groups]
     incomplete = bool(aggregate_sums(sums, expected).why)
 
     def compute(way: Way) -> Numbers:
-        return recompute.sum_numbers(sums, expected, way) | _implied(summary, normalization)
+        return recompute.sum_numbers(sums, expected, way) | (_implied(summary, normalization) if implied else {})
 
     absent = [name for name in dict.fromkeys([*sums, *expected]) if not any(sums.get(name, (None, None)))]
     findings.compare(
@@ -163,11 +167,11 @@ def check_single(findings: CellFindings, summary: Summary, items: Items, again: 
     ours: Numbers = {}
     for name in names:
         if name in known:
-            ours[Key(name)] = known[name].mean
+            ours[Key(MEAN, name)] = known[name].mean
         elif (made := harmonic(name, known)) is not None:
-            ours[Key(name)] = made
+            ours[Key(MEAN, name)] = made
         elif any(name in metrics for _, metrics in items.every):
-            ours[Key(name)] = None
+            ours[Key(MEAN, name)] = None
         else:
             findings.unchecked(f"metric {name}: no item has a value of it")
 
@@ -175,12 +179,12 @@ def check_single(findings: CellFindings, summary: Summary, items: Items, again: 
         case = Case(again().by_metric(names), None)
 
         def compute(way: Way) -> Numbers:
-            return {Key(key.dataset or ""): v for key, v in recompute.numbers(case, way).items() if key.metric == MEAN}
+            return {key: value for key, value in recompute.numbers(case, way).items() if key.metric == MEAN}
 
         return compute, causes.of_case(case, {}, {}), len(case.records)
 
-    published: Numbers = {Key(name): value for name, value in summary.scores.items()}
-    findings.compare(ITEMS, published, ours, lambda key: "no item has a value of it", hypotheses)
+    published: Numbers = {Key(MEAN, name): value for name, value in summary.scores.items()}
+    findings.compare(ITEMS, published, ours, lambda key: "no item has a value of it", hypotheses, single=True)
 
 
 def harmonic(name: str, means: Mapping[str, Any]) -> float | None:

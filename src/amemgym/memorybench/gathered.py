@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from amemgym.errors import DataError
@@ -24,6 +24,7 @@ class Items:
     every: list[tuple[tuple[str, Any], Mapping[str, Any]]]
     repeated: int
     unreadable: list[str]
+    datasets: set[str] = field(default_factory=set)
 
     def keys(self) -> set[tuple[str, Any]]:
         """The items, by data set and test_idx."""
@@ -87,6 +88,7 @@ def read_items(
             continue
         read = picker.read(record, place)
         index = record.get("test_idx") if isinstance(record, Mapping) else record.key.test_idx
+        items.datasets.add(dataset)
         key = (dataset, at if index is None or not isinstance(index, int | float | str) else index)
         if key in seen:
             items.repeated += 1
@@ -98,5 +100,6 @@ def read_items(
             continue
         kind = JUDGED if read.failed else kind_of(values.get(read.metric)) if read.metric else NULL
         items.kept.append((key, dataset, read.metric, read.value, kind))
-    items.aggregate = tallies.aggregate()
+    # whether a data set that the caller named is anywhere is for whoever reads every cell
+    items.aggregate = tallies.aggregate(known=metrics if isinstance(metrics, Mapping) else ())
     return items

@@ -133,9 +133,12 @@ class CellFindings:
         recomputed: Numbers,
         why: Callable[[Key], str],
         hypotheses: Callable[[], tuple[Callable[[Way], Numbers], list[Deviation], int]],
+        *,
+        single: bool = False,
     ) -> None:
         """Compare the published numbers that are recomputed. `why` says why one came out as None; `hypotheses` gives,
-        when they are needed, the way to recompute, the deviations to try, and of how many items."""
+        when they are needed, the way to recompute, the deviations to try, and of how many items. Of a `single` data set
+        the numbers are its metrics', which stand in the keys in place of a data set."""
         tolerance = self._verification.tolerance
         differing: dict[Key, float] = {}
         for key, value in published.items():
@@ -143,7 +146,8 @@ class CellFindings:
                 continue
             if value is None:
                 if recomputed[key] is not None:
-                    self._unpublished[" ".join(filter(None, (key.dataset, key.metric)))] = None
+                    name = key.dataset or "" if single else " ".join(filter(None, (key.dataset, key.metric)))
+                    self._unpublished[name] = None
                 continue
             self._count()
             if not close(value, recomputed[key], tolerance):
@@ -155,9 +159,8 @@ class CellFindings:
         for key, value in differing.items():
             ours = recomputed[key]
             cause = causes.get(key, NOT_EXPLAINED if ours is not None else f"{NOT_EXPLAINED} (no number: {why(key)})")
-            self._verification.differences.append(
-                Difference(self.cell, key.metric, key.dataset, source, value, ours, cause)
-            )
+            metric, dataset = (str(key.dataset), None) if single else key
+            self._verification.differences.append(Difference(self.cell, metric, dataset, source, value, ours, cause))
 
     def _count(self) -> None:
         self._verification.numbers += 1

@@ -25,7 +25,7 @@ from amemgym.memorybench.collected import Collected, CollectedCell, read_collect
 from amemgym.memorybench.entry import DETAILS, MANIFEST, PREDICT, Cell
 from amemgym.memorybench.gathered import Items, read_items
 from amemgym.memorybench.metric import Metrics
-from amemgym.memorybench.normalization import Normalization, read_normalizations
+from amemgym.memorybench.normalization import Normalization, group_of, read_normalizations
 from amemgym.memorybench.opening import open_results
 from amemgym.memorybench.results import MemoryBenchResults
 from amemgym.memorybench.verification import CellFindings, Remark, Verification
@@ -80,8 +80,8 @@ def verify(
         opened, folders = open_results(rest, choose), [files.at_home(source) for source in rest]
     known = dict(given) if given is not None else _found(made, folders)
     cells = opened.select(exp=exp, models=models, **sets._asdict())
-    for cell in cells:
-        _verify_cell(made, opened, cell, known, metrics, replies=replies)
+    found = [_verify_cell(made, opened, cell, known, metrics, replies=replies) for cell in cells]
+    _check_metrics(metrics, found)
     made.notes += [str(problem) for problem in getattr(opened, "problems", ())]
     return made
 
@@ -124,6 +124,19 @@ def _is_file(source: str | Path) -> bool:
     return path.is_file() and path.name != MANIFEST
 
 
+def _check_metrics(metrics: Metrics | None, found: Sequence[Items | UnknownName | None]) -> None:
+    """Raises UnknownName where the caller's metric is in no cell, or a data set it is for."""
+    unknown = [one for one in found if isinstance(one, UnknownName)]
+    read = [one for one in found if isinstance(one, Items)]
+    if unknown and not read:
+        raise unknown[0]
+    if isinstance(metrics, Mapping) and read:
+        there = sorted({name for one in read for name in (*one.datasets, *map(group_of, one.datasets))})
+        for name in metrics:
+            if name not in there:
+                raise UnknownName("data set", name, there, "It was named to choose its metric.")
+
+
 def _roots(archive: MemoryBenchResults) -> list[Path]:
     root = getattr(archive, "local_root", None)
     return [Path(root)] if root is not None else []
@@ -154,13 +167,14 @@ def _verify_cell(
     metrics: Metrics | None,
     *,
     replies: bool,
-) -> None:
+) -> Items | UnknownName | None:
+    """Check one cell; returns its items, or why they have not the metric asked for, or None where there are none."""
     findings = CellFindings(made, cell)
     try:
         summary = archive.summary(cell)
     except AMemGymError as error:
         findings.unchecked(f"{error}")
-        return
+        return None
     own = known.get((cell.dataset_type, cell.set_name))
     others = {f"those of set {'/'.join(key)}": of for key, of in known.items() if of is not own}
     means = Means(metrics, own, others)
@@ -170,12 +184,10 @@ def _verify_cell(
         check_values(findings, summary, means)
     try:
         items = read_items(archive.iter_evaluate_details(cell), metrics, own, single=single)
-    except UnknownName:
-        raise
     except AMemGymError as error:
         findings.unchecked(f"from items: {error}")
         findings.close()
-        return
+        return error if isinstance(error, UnknownName) else None
 
     def again() -> Items:
         return read_items(archive.load_evaluate_details(cell), metrics, own, single=single)
@@ -188,6 +200,8 @@ def _verify_cell(
     if replies:
         _look_at_replies(findings, archive, cell, items)
     findings.close()
+    # of all cells, the names of their data sets are kept, and no items
+    return Items(items.aggregate, [], [], 0, [], items.datasets)
 
 
 def _look_at_replies(findings: CellFindings, archive: MemoryBenchResults, cell: Cell, items: Items) -> None:
@@ -221,7 +235,7 @@ def _verify_collected(made: Verification, collected: Collected, given: Normaliza
             continue
         findings = CellFindings(made, cell)
         own = collected.normalizations[cell.dataset_type, cell.set_name]
-        check_sums(findings, summary, own)
+        check_sums(findings, summary, own, implied=True)
         absent = [name for name, one in summary.datasets.items() if one.minmax is None]
         if absent:
             findings.unchecked(f"it has no metrics, as there are no sums of {', '.join(absent)}")
