@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from amemgym.errors import DataError
@@ -19,7 +19,7 @@ from amemgym.memorybench.metric import Metrics, Picker, choose
 from amemgym.memorybench.normalization import Normalization, group_of
 from amemgym.memorybench.paired import paired
 from amemgym.memorybench.summary import AVERAGE, SUMMARY_METRICS, Z_SCORE
-from amemgym.memorybench.table import Gain
+from amemgym.memorybench.comparison import Gain
 
 #: by data set, the mean of the items' own values
 OWN = "own_mean"
@@ -42,7 +42,9 @@ class Details:
     why: dict[str, str]
 
 
-def read_details(items: Iterable[Item], metrics: Metrics | None, keys: dict[ItemKey, int], *, is_reference: bool) -> Details:
+def read_details(
+    items: Iterable[Item], metrics: Metrics | None, keys: dict[ItemKey, int], *, is_reference: bool
+) -> Details:
     """The values of a group's items. The reference adds its items to `keys`; of others, only what is there is kept.
 
     Raises DataError.
@@ -98,7 +100,10 @@ class Measure:
         if not self.is_normalised:
             return lambda value: value, None
         if self.normalization is None:
-            return lambda value: None, "no statistics to normalise the items' values by"
+            return (
+                lambda value: None,
+                "no statistics to normalise the items' values by; name their file (normalization, --normalization)",
+            )
         if (statistics := self.normalization.get(dataset)) is None:
             return lambda value: None, f"{dataset}: no statistics to normalise the items' values by"
         is_z = self.metric == Z_SCORE
@@ -119,7 +124,9 @@ def gain(
         if isinstance(details, str):
             return Gain.untold(of_summaries, details)
     assert isinstance(of, Details) and isinstance(reference, Details)
-    wanted = sorted({*of.datasets, *reference.datasets, *of.why, *reference.why}) if datasets is None else list(datasets)
+    wanted = (
+        sorted({*of.datasets, *reference.datasets, *of.why, *reference.why}) if datasets is None else list(datasets)
+    )
     differences: dict[str, list[float]] = {}
     for dataset in wanted:
         found = _differences(dataset, of, reference, measure)
@@ -165,9 +172,3 @@ def reading(read: Callable[[], Details]) -> Details | str:
         return read()
     except DataError as error:
         return str(error)
-
-
-def measure_of(
-    metric: str, normalizations: Mapping[tuple[str, str], Normalization], dataset_type: str, set_name: str
-) -> Measure:
-    return Measure(metric, normalizations.get((dataset_type, set_name)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from amemgym.errors import UsageError
-from amemgym.memorybench.table import ResultTable
+from amemgym.memorybench.comparison import ResultTable
 from amemgym.report.archive import layout
 from amemgym.report.ink import INK, LINE, QUIET, check_figures, drawn, footnote, plain, width_of
 from amemgym.report.wording import NONE, number
@@ -82,7 +82,7 @@ def _cell(axes: object, x: int, y: int, text: str, share: float | None, is_best:
 
 
 def _named(table: ResultTable, place: object) -> str:
-    from amemgym.memorybench.table import Place
+    from amemgym.memorybench.comparison import Place
 
     assert isinstance(place, Place)
     return "  ".join(plain(word) for word in table.named(place))

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from amemgym.memorybench.entry import WITHOUT_MEMORY
-from amemgym.memorybench.table import ResultTable, TableCell
+from amemgym.memorybench.comparison import ResultTable, TableCell
 from amemgym.report.archive import layout
 from amemgym.report.archive.layout import one_line
-from amemgym.report.wording import NONE
+from amemgym.report.wording import NONE, interval, number, signed
 from amemgym.scores.verdict import BETTER, WORSE
 
 #: signs that mean something to LaTeX, and what shows them
@@ -60,7 +60,10 @@ def _lines(table: ResultTable) -> Iterator[str]:
     header = list(map(escaped, layout.header(table)))
     yield r"% needs \usepackage{booktabs} and \usepackage[T1]{fontenc}"
     yield from (f"% {one_line(said)}" for said in (layout.title(table), *layout.remarks(table)))
-    rows = [[*map(escaped, table.named(row.place)), *map(_value, row.cells), _plain(layout.row_n(row))] for row in table.rows]
+    rows = [
+        [*map(escaped, table.named(row.place)), *map(_value, row.cells), _plain(layout.row_n(row))]
+        for row in table.rows
+    ]
     yield from _tabular([*header, "$n$"], rows, words)
     if table.has_gains and (gaining := layout.gaining(table)):
         rows = [
@@ -93,15 +96,21 @@ def _tabular(header: Sequence[str], rows: Sequence[Sequence[str]], words: int) -
 def _value(cell: TableCell) -> str:
     if cell.value is None:
         return _plain(NONE)
-    return rf"$\mathbf{{{cell.value:.3f}}}$" if cell.is_best else f"${cell.value:.3f}$"
+    shown = _math(number(cell.value))
+    return rf"$\mathbf{{{shown}}}$" if cell.is_best else f"${shown}$"
 
 
 def _gain(cell: TableCell) -> str:
     gain = cell.gain
     if gain is None or gain.value is None:
         return _plain(NONE)
-    around = "" if gain.interval is None else f" $[{gain.interval[0]:.3f}, {gain.interval[1]:.3f}]$"
-    return f"${gain.value:+.3f}${around}{_MARKS.get(gain.verdict, '')}"
+    around = "" if gain.interval is None else f" ${_math(interval(gain.interval))}$"
+    return f"${_math(signed(gain.value))}${around}{_MARKS.get(gain.verdict, '')}"
+
+
+def _math(shown: str) -> str:
+    """A number in math mode, where a hyphen is a minus."""
+    return shown.replace("−", "-")
 
 
 def _plain(number: str) -> str:

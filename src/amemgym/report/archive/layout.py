@@ -12,7 +12,7 @@ from amemgym import files
 from amemgym.memorybench.compare import OWN
 from amemgym.memorybench.entry import WITHOUT_MEMORY
 from amemgym.memorybench.summary import AVERAGE, WEIGHTED, Z_SCORE
-from amemgym.memorybench.table import Gain, ResultTable, TableCell, TableRow
+from amemgym.memorybench.comparison import Gain, ResultTable, TableCell, TableRow
 from amemgym.report.wording import NONE, count, number
 from amemgym.scores.verdict import BETTER, WORSE
 from amemgym.secrets import redact

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from amemgym.memorybench.entry import WITHOUT_MEMORY
-from amemgym.memorybench.table import ResultTable, TableCell
+from amemgym.memorybench.comparison import ResultTable, TableCell
 from amemgym.report.archive import layout
 from amemgym.report.archive.layout import one_line
 from amemgym.report.markdown import text
@@ -40,14 +40,20 @@ def _text(said: object) -> str:
 
 
 def _value(cell: TableCell) -> str:
-    return f"**{number(cell.value)}**" if cell.is_best else number(cell.value)
+    shown = _ascii(number(cell.value))
+    return f"**{shown}**" if cell.is_best else shown
 
 
 def _gain(cell: TableCell) -> str:
     if cell.gain is None or cell.gain.value is None:
         return NONE
     around = "" if cell.gain.interval is None else f" {interval(cell.gain.interval)}"
-    return f"{signed(cell.gain.value)}{around} {layout.mark(cell.gain)}".rstrip()
+    return f"{_ascii(signed(cell.gain.value) + around)} {layout.mark(cell.gain)}".rstrip()
+
+
+def _ascii(shown: str) -> str:
+    """With the minus that other programs read."""
+    return shown.replace("−", "-")
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]], words: int) -> str:

@@ -8,7 +8,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from amemgym.memorybench.table import ResultTable, TableCell
+from amemgym.memorybench.entry import WITHOUT_MEMORY
+from amemgym.memorybench.comparison import ResultTable, TableCell
 from amemgym.report.archive import layout
 from amemgym.report.archive.layout import one_line
 from amemgym.report.table import print_whole, with_interval
@@ -17,23 +18,22 @@ from amemgym.report.wording import NONE
 
 def print_result_table(console: Console, table: ResultTable) -> None:
     """Print it, at least so wide that nothing is cut off, and what must be known to read it."""
+    console.print(escape(one_line(layout.title(table))), highlight=False, style="bold", soft_wrap=True)
     words = len(table.words)
-    values = [
-        [*table.named(row.place), *map(_value, row.cells), layout.row_n(row)] for row in table.rows
-    ]
+    values = [[*table.named(row.place), *map(_value, row.cells), layout.row_n(row)] for row in table.rows]
     print_whole(console, table_of([*layout.header(table), "n"], values, words))
     if table.has_gains and (gaining := layout.gaining(table)):
-        console.print()
-        header = [*layout.header(table)[:words], *(f"gain of {name}" for name in gaining), "n"]
+        console.print(f"\ngain over {WITHOUT_MEMORY} (±: 95% interval)", highlight=False, style="bold")
+        header = [*layout.header(table)[:words], *gaining, "n"]
         rows = [
             [*table.named(row.place), *(_gain(row.cell(name)) for name in gaining), layout.gain_n(row)]
             for row in table.rows
         ]
         print_whole(console, table_of(header, rows, words))
-    console.print()
+    console.print("\nover all rows", highlight=False, style="bold")
     print_whole(console, table_of(layout.STANDINGS, layout.standings(table), 1))
     for remark in layout.remarks(table):
-        console.print(f"  {escape(one_line(remark))}", highlight=False, style="dim", soft_wrap=True)
+        console.print(f"  {escape(one_line(remark))}", highlight=False, style="dim")
 
 
 def table_of(header: Sequence[str], rows: Sequence[Sequence[str]], words: int) -> Table:
