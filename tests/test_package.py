@@ -28,6 +28,7 @@ HEAVY = tuple(
         "zep_cloud",
         "gymnasium",
         "optuna",
+        "pandas",
     ]
 )
 

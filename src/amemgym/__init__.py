@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from amemgym.generate import generate_data, load_dataset
     from amemgym.kit import KitReport, check_memory
     from amemgym.memory import Item, Memory
+    from amemgym.memorybench import MemoryBenchResults, load_result_summary_table
     from amemgym.messages import Message
     from amemgym.scenario import Dataset, Scenario, save_dataset
     from amemgym.tuning import TuneReport, tune
@@ -37,6 +38,7 @@ _WHERE = {
     "Item": "memory",
     "KitReport": "kit",
     "Memory": "memory",
+    "MemoryBenchResults": "memorybench",
     "Message": "messages",
     "RunReport": "api",
     "TuneReport": "tuning",
@@ -49,6 +51,7 @@ _WHERE = {
     "generate_data": "generate",
     "import_run": "api",
     "load_dataset": "generate",
+    "load_result_summary_table": "memorybench",
     "resume": "api",
     "resume_evolution": "evolving",
     "run": "api",
@@ -69,6 +72,7 @@ __all__ = [
     "Item",
     "KitReport",
     "Memory",
+    "MemoryBenchResults",
     "Message",
     "RunReport",
     "Scenario",
@@ -82,6 +86,7 @@ __all__ = [
     "generate_data",
     "import_run",
     "load_dataset",
+    "load_result_summary_table",
     "resume",
     "resume_evolution",
     "run",

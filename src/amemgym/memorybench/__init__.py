@@ -5,6 +5,21 @@ in one place (`values`), paths never leave the archive, keys are struck out.
 """
 
 from amemgym.memorybench.entry import Cell, ResultEntry
+from amemgym.memorybench.items import Item, ItemKey, Joined
+from amemgym.memorybench.opening import load_result_summary_table, open_results
+from amemgym.memorybench.problems import Problem
+from amemgym.memorybench.results import MemoryBenchResults
 from amemgym.memorybench.summary import Summary
 
-__all__ = ["Cell", "ResultEntry", "Summary"]
+__all__ = [
+    "Cell",
+    "Item",
+    "ItemKey",
+    "Joined",
+    "MemoryBenchResults",
+    "Problem",
+    "ResultEntry",
+    "Summary",
+    "load_result_summary_table",
+    "open_results",
+]
