@@ -8,13 +8,13 @@ with each other; those of different rows cannot.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from amemgym.errors import DataError, UnknownName
+from amemgym.memorybench.comparison import Gain, Place, ResultTable, TableCell, TableRow, ordered
 from amemgym.memorybench.entry import WITHOUT_MEMORY, Cell
 from amemgym.memorybench.gains import (
     OWN,
@@ -31,7 +31,6 @@ from amemgym.memorybench.metric import Metrics
 from amemgym.memorybench.normalization import Normalization, group_of, read_normalizations
 from amemgym.memorybench.ranks import best, ranks, standings
 from amemgym.memorybench.summary import AVERAGE, SUMMARY_METRICS, WEIGHTED, Z_SCORE, Summary
-from amemgym.memorybench.comparison import Gain, Place, ResultTable, TableCell, TableRow, ordered
 from amemgym.scores.pairs import adjusted_ps
 
 if TYPE_CHECKING:
@@ -65,8 +64,8 @@ def compare(
     values, or average, weighted_average (there the same: the mean of the min–max normalised values) or z_score.
     Columns stand in the order of `baselines`, else the model without memory first and then as they were published.
     `intervals` reads the items' values for gains; without it there are none. `normalization` (a file, or what
-    `read_normalizations` returns) replaces the archive's own statistics; `metrics` names the items' metric, for all data
-    sets or by data set.
+    `read_normalizations` returns) replaces the archive's own statistics; `metrics` names the items' metric, for all
+    data sets or by data set.
 
     Rows are those of every experiment unless `exp` names one; each set that any memory system has results for has one.
 
@@ -132,7 +131,8 @@ class _Making:
             found = count_values(self.results.items(cell), self.metrics)
         except DataError:
             return {}
-        return {**found, None: found.total()}
+        counts: dict[str | None, int | None] = {name: n for name, n in found.items()}
+        return counts | {None: found.total()}
 
     def check(self, metric: str) -> str:
         """Raises UnknownName where no summary has the metric."""
@@ -212,7 +212,7 @@ def _statistics(
 def _with_gains(
     made: _Making, rows: Sequence[TableRow], metric: str, statistics: Mapping[tuple[str, str], Normalization]
 ) -> Iterator[TableRow]:
-    """The rows with gains. Those of one set's data sets stand together, and each group's items are read once for all."""
+    """The rows with gains. Those of one set's data sets stand together: each group's items are read once for all."""
     sets: dict[Place, list[TableRow]] = {}
     for row in rows:
         sets.setdefault(replace(row.place, dataset=None), []).append(row)

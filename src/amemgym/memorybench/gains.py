@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from amemgym.errors import DataError
+from amemgym.memorybench.comparison import Gain
 from amemgym.memorybench.items import Item, ItemKey
 from amemgym.memorybench.metric import Metrics, Picker, choose
 from amemgym.memorybench.normalization import Normalization, group_of
 from amemgym.memorybench.paired import paired
 from amemgym.memorybench.summary import AVERAGE, SUMMARY_METRICS, Z_SCORE
-from amemgym.memorybench.comparison import Gain
 
 #: by data set, the mean of the items' own values
 OWN = "own_mean"
@@ -52,12 +52,15 @@ def read_details(
     picker = Picker(metrics)
     found: dict[str, dict[str, Values]] = {}
     several: dict[str, set[str]] = {}
+    named: set[str] = set()
     for item in items:
         place = keys.setdefault(item.key, len(keys)) if is_reference else keys.get(item.key, -1)
         read = picker.read(item, str(item.key))
         group = group_of(read.dataset)
         by_metric = found.setdefault(group, {})
         several.setdefault(group, set()).update(read.several)
+        if picker.named(read.dataset) is not None:
+            named.add(group)
         if read.metric is None:
             continue
         values = by_metric.setdefault(read.metric, Values(read.metric))
@@ -66,7 +69,7 @@ def read_details(
             values.values.append(read.value)
     datasets, why = {}, {}
     for group, by_metric in found.items():
-        chosen = choose(group, by_metric, several[group], picker.named(group))
+        chosen = choose(group, by_metric, several[group], named=group in named)
         if chosen.metric is None:
             why[group] = chosen.why or ""
         else:

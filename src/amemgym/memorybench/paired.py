@@ -2,8 +2,8 @@
 
 What makes an item hard is the same for both and cancels out in the difference of the two values. A set is made of data
 sets that were chosen, not drawn, so the items within each data set are the sample, and data sets are strata (Cochran,
-Sampling Techniques, 3rd ed., chapter 5): the variance of Σ w_d · mean_d is Σ w_d² · s_d² / n_d, and Student's t is taken
-on the degrees of freedom of Satterthwaite (1946, Biometrics Bulletin 2, 110).
+Sampling Techniques, 3rd ed., chapter 5): the variance of Σ w_d · mean_d is Σ w_d² · s_d² / n_d, and Student's t has the
+degrees of freedom of Satterthwaite (1946, Biometrics Bulletin 2, 110).
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 class Standing:
     """A baseline over the complete rows of a table, those in which every baseline has a value.
 
-    `mean_rank` is None where no row is complete. `wins` are the rows in which no other is better; all that share a first
-    place have won.
+    `mean_rank` is None where no row is complete. `wins` are the rows in which no other is better; all that share a
+    first place have won.
     """
 
     baseline: str

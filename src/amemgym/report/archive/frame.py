@@ -30,8 +30,7 @@ def result_frame(table: ResultTable, long: bool = False) -> DataFrame:
             [[*map(clean, table.named(row.place)), *(cell.value for cell in row.cells)] for row in table.rows],
             columns=range(len(names)),
         )
-        kinds = {at: "float64" for at in range(len(table.words), len(names))}
-        wide = wide.astype(kinds)
+        wide = wide.astype({at: "float64" for at in range(len(table.words), len(names))})
         wide.columns = pandas.Index(list(map(clean, names)))
         return wide
     kinds = {str: "object", float: "float64", int: "Int64", bool: "boolean"}

@@ -9,10 +9,10 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 
 from amemgym import files
-from amemgym.memorybench.compare import OWN
-from amemgym.memorybench.entry import WITHOUT_MEMORY
-from amemgym.memorybench.summary import AVERAGE, WEIGHTED, Z_SCORE
 from amemgym.memorybench.comparison import Gain, ResultTable, TableCell, TableRow
+from amemgym.memorybench.entry import WITHOUT_MEMORY
+from amemgym.memorybench.gains import OWN
+from amemgym.memorybench.summary import AVERAGE, WEIGHTED, Z_SCORE
 from amemgym.report.wording import NONE, count, number
 from amemgym.scores.verdict import BETTER, WORSE
 from amemgym.secrets import redact
