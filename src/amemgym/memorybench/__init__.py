@@ -4,6 +4,8 @@ An archive holds groups (`entry`): one memory system with one model on one set. 
 in one place (`values`), paths never leave the archive, keys are struck out.
 """
 
+from amemgym.memorybench.compare import compare
+from amemgym.memorybench.comparison import Gain, ResultTable
 from amemgym.memorybench.entry import Cell, ResultEntry
 from amemgym.memorybench.items import Item, ItemKey, Joined
 from amemgym.memorybench.opening import load_result_summary_table, open_results
@@ -13,13 +15,16 @@ from amemgym.memorybench.summary import Summary
 
 __all__ = [
     "Cell",
+    "Gain",
     "Item",
     "ItemKey",
     "Joined",
     "MemoryBenchResults",
     "Problem",
     "ResultEntry",
+    "ResultTable",
     "Summary",
+    "compare",
     "load_result_summary_table",
     "open_results",
 ]

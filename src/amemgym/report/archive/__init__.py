@@ -3,6 +3,7 @@
 `result_table_text` makes the text of a format, `write_result_table` the file of any; `result_frame` a data frame.
 """
 
+from amemgym.report.archive.contents import print_cell, print_contents
 from amemgym.report.archive.frame import result_frame
 from amemgym.report.archive.terminal import print_result_table
 from amemgym.report.archive.write import (
@@ -19,6 +20,8 @@ __all__ = [
     "TEXTS",
     "check_result_table",
     "format_of",
+    "print_cell",
+    "print_contents",
     "print_result_table",
     "result_frame",
     "result_table_text",

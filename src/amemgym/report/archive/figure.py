@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from amemgym.errors import UsageError
-from amemgym.memorybench.comparison import ResultTable
+from amemgym.memorybench.comparison import Place, ResultTable
 from amemgym.report.archive import layout
 from amemgym.report.ink import INK, LINE, QUIET, check_figures, drawn, footnote, plain, width_of
-from amemgym.report.wording import NONE, number
+from amemgym.report.wording import number
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 #: more rows than a picture can show
@@ -38,8 +39,8 @@ def _draw(figure: Figure, table: ResultTable) -> None:
     names = [_named(table, row.place) for row in table.rows]
     columns, rows = len(table.baselines), len(table.rows)
     beside = (max(map(width_of, names), default=0) + 0.1) / COLUMN
-    n_width = 1.0
-    above = max((width_of(plain(name)) for name in table.baselines), default=0) * 0.75 / ROW + 0.6
+    n_width = 0.8
+    above = max((width_of(plain(name)) for name in table.baselines), default=0) * 0.6 / ROW + 0.9
     size = ((beside + columns + n_width) * COLUMN + 0.3, (above + max(rows, 1)) * ROW + 1.5)
     figure.set_size_inches(*size)
     axes = figure.subplots()
@@ -47,29 +48,25 @@ def _draw(figure: Figure, table: ResultTable) -> None:
         axes.text(-0.1, at + 0.5, name, ha="right", va="center", fontsize=7.5)
         for column, (cell, share) in enumerate(zip(row.cells, layout.heat(row), strict=True)):
             _cell(axes, column, at, number(cell.value), share, cell.is_best)
-        axes.text(columns + 0.9, at + 0.5, layout.row_n(row), ha="right", va="center", fontsize=6.5, color=QUIET)
+        axes.text(columns + 0.7, at + 0.5, layout.row_n(row), ha="right", va="center", fontsize=6.5, color=QUIET)
     for column, name in enumerate(table.baselines):
         axes.text(column + 0.45, -0.2, plain(name), ha="left", va="bottom", rotation=40, fontsize=7.5)
-    axes.text(columns + 0.9, -0.2, "n", ha="right", va="bottom", fontsize=6.5, color=QUIET)
+    axes.text(columns + 0.7, -0.2, "n", ha="right", va="bottom", fontsize=6.5, color=QUIET)
     axes.set(xlim=(-beside, columns + n_width), ylim=(max(rows, 1), -above))
     axes.axis("off")
-    axes.set_title(plain(layout.title(table)) if len(layout.title(table)) < 33 else _title(table))
+    axes.set_title(
+        f"{plain(table.metric)} of each memory system, by model and {'data set' if table.by_dataset else 'set'}"
+    )
     footnote(
         figure,
-        f"Colour: from the row's lowest value to its highest. Bold in a frame: the row's best. {NONE}: missing."
-        f" {next(layout.reading(table))}. Values of different rows are scaled by different statistics.",
+        f"{next(layout.reading(table))}. Colour: from the row's lowest value to its highest. In a frame: the row's best."
+        " Values of different rows are scaled by different statistics.",
     )
 
 
-def _title(table: ResultTable) -> str:
-    return f"{plain(table.metric)} of each memory system"
-
-
-def _cell(axes: object, x: int, y: int, text: str, share: float | None, is_best: bool) -> None:
-    from matplotlib.axes import Axes
+def _cell(axes: Axes, x: int, y: int, text: str, share: float | None, is_best: bool) -> None:
     from matplotlib.patches import Rectangle
 
-    assert isinstance(axes, Axes)
     if share is None:
         axes.add_patch(Rectangle((x, y), 1, 1, facecolor="white", edgecolor=LINE, hatch="////", lw=0))
     else:
@@ -81,8 +78,5 @@ def _cell(axes: object, x: int, y: int, text: str, share: float | None, is_best:
     axes.text(x + 0.5, y + 0.5, text, ha="center", va="center", fontsize=7.5, weight=weight, color=INK)
 
 
-def _named(table: ResultTable, place: object) -> str:
-    from amemgym.memorybench.comparison import Place
-
-    assert isinstance(place, Place)
+def _named(table: ResultTable, place: Place) -> str:
     return "  ".join(plain(word) for word in table.named(place))
