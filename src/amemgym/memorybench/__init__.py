@@ -6,6 +6,8 @@ in one place (`values`), paths never leave the archive, keys are struck out.
 
 from amemgym.memorybench.aggregate import Aggregate, aggregate_sums, summarize
 from amemgym.memorybench.collected import Collected, CollectedCell, read_collected
+from amemgym.memorybench.compare import compare
+from amemgym.memorybench.comparison import Gain, ResultTable
 from amemgym.memorybench.entry import Cell, ResultEntry
 from amemgym.memorybench.items import Item, ItemKey, Joined
 from amemgym.memorybench.metric import ItemValues, item_values
@@ -23,6 +25,7 @@ __all__ = [
     "Collected",
     "CollectedCell",
     "Difference",
+    "Gain",
     "Item",
     "ItemKey",
     "ItemValues",
@@ -31,10 +34,12 @@ __all__ = [
     "Normalization",
     "Problem",
     "ResultEntry",
+    "ResultTable",
     "Statistics",
     "Summary",
     "Verification",
     "aggregate_sums",
+    "compare",
     "item_values",
     "load_result_summary_table",
     "open_results",

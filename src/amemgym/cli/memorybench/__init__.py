@@ -6,7 +6,13 @@ from collections.abc import Callable
 
 import typer
 
-MEMORYBENCH: dict[str, Callable[..., None]] = {}
+from amemgym.cli.memorybench.show import show_command
+from amemgym.cli.memorybench.table import table_command
+
+MEMORYBENCH: dict[str, Callable[..., None]] = {
+    "show": show_command,
+    "table": table_command,
+}
 
 memorybench_app = typer.Typer(
     help="Read, check, compare and publish results of MemoryBench.",
