@@ -149,10 +149,11 @@ def write_csv(path: Path, found: Iterator[Row]) -> None:
     with files.whole_file(path) as file:
         file.write((",".join(COLUMNS) + "\r\n").encode("utf-8"))
         for row in found:
-            file.write((",".join(_cell(row[name]) for name in COLUMNS) + "\r\n").encode("utf-8"))
+            file.write((",".join(csv_cell(row[name]) for name in COLUMNS) + "\r\n").encode("utf-8"))
 
 
-def _cell(value: Value) -> str:
+def csv_cell(value: Value) -> str:
+    """A value as it stands in CSV: nothing for null, text in quotes and guarded."""
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -8,8 +8,14 @@ import typer
 
 from amemgym.cli.memorybench.export import export_command
 from amemgym.cli.memorybench.predict import predict_command
+from amemgym.cli.memorybench.show import show_command
+from amemgym.cli.memorybench.table import table_command
+from amemgym.cli.memorybench.verify import verify_command
 
 MEMORYBENCH: dict[str, Callable[..., None]] = {
+    "table": table_command,
+    "show": show_command,
+    "verify": verify_command,
     "export": export_command,
     "predict": predict_command,
 }

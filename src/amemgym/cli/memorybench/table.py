@@ -1,0 +1,75 @@
+"""`amemgym memorybench table`: memory systems beside each other, over models and sets."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from amemgym.cli.console import Output
+from amemgym.cli.memorybench.problems import show_problems
+from amemgym.cli.memorybench.source import Archives, Baselines, Choose, DatasetType, Exp, Models, Sets, names
+from amemgym.cli.report import show_paths
+
+
+def table_command(
+    archives: Archives,
+    metric: Annotated[
+        str | None,
+        typer.Option(help="a summary's metric [weighted_average; own_mean by data set]", show_default=False),
+    ] = None,
+    exp: Exp = None,
+    models: Models = None,
+    dataset_type: DatasetType = None,
+    sets: Sets = None,
+    baselines: Baselines = None,
+    by_dataset: Annotated[bool, typer.Option("--by-dataset", help="a row for each data set")] = False,
+    gains: Annotated[
+        bool, typer.Option("--gains", help="also gains over wo_memory, with intervals from the items' values")
+    ] = False,
+    normalization: Annotated[
+        str | None, typer.Option(help="statistics for gains (default: the archive's own)", metavar="FILE")
+    ] = None,
+    format: Annotated[
+        str | None,
+        typer.Option(help="text, md, latex, csv, json; html: a page; png, svg: a heat map (default: as --out ends)"),
+    ] = None,
+    out: Annotated[str | None, typer.Option(help="the file (default: printed; html, png, svg: in this folder)")] = None,
+    choose: Choose = "latest",
+) -> None:
+    """Compare memory systems: a row for each model and set, a column for each system.
+
+    The best of a row is marked, what is missing is a dash. Problems of the archive are told on standard error.
+    """
+    from amemgym.memorybench import compare, open_results
+    from amemgym.report.archive import (
+        TEXTS,
+        check_result_table,
+        format_of,
+        print_result_table,
+        result_table_text,
+        write_result_table,
+    )
+
+    chosen = format or format_of(out) or "text"
+    check_result_table(chosen, out)
+    results = open_results(archives, choose)
+    table = compare(
+        results,
+        metric,
+        exp=exp,
+        models=names(models),
+        dataset_type=dataset_type,
+        set_names=names(sets),
+        baselines=names(baselines),
+        by_dataset=by_dataset,
+        normalization=normalization,
+        intervals=gains,
+    )
+    if out is not None or chosen not in TEXTS:
+        show_paths([write_result_table(table, chosen, out)])
+    elif chosen == "text":
+        print_result_table(Output(), table)
+    else:
+        typer.echo(result_table_text(table, chosen), nl=False)
+    show_problems(results)

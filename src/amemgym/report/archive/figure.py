@@ -1,0 +1,82 @@
+"""A table of results as a picture: a heat map in which each row has a colour scale of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from amemgym.errors import UsageError
+from amemgym.memorybench.comparison import Place, ResultTable
+from amemgym.report.archive import layout
+from amemgym.report.ink import INK, LINE, QUIET, check_figures, drawn, footnote, plain, width_of
+from amemgym.report.wording import number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: more rows than a picture can show
+MOST = 250
+#: from the lowest to the highest of a row, one hue that gets darker: the colour-blind see it as everybody does, and
+#: dark ink stays readable on all of it
+LIGHT, DARK = (0.965, 0.978, 0.992), (0.42, 0.66, 0.87)
+#: inches of a cell
+ROW, COLUMN = 0.27, 0.72
+
+
+def heat_map(table: ResultTable, format: str) -> bytes:
+    """The figure as png or svg. Raises UsageError where there are too many rows, or where matplotlib is not
+    installed."""
+    check_figures()
+    if len(table.rows) > MOST:
+        raise UsageError(
+            f"a figure of {len(table.rows)} rows cannot be read (at most {MOST}); choose some with --models or --sets"
+        )
+    return drawn(lambda figure: _draw(figure, table), format)
+
+
+def _draw(figure: Figure, table: ResultTable) -> None:
+    """In units of cells: columns to the right, rows downward."""
+    names = [_named(table, row.place) for row in table.rows]
+    columns, rows = len(table.baselines), len(table.rows)
+    beside = (max(map(width_of, names), default=0) + 0.1) / COLUMN
+    n_width = 0.8
+    above = max((width_of(plain(name)) for name in table.baselines), default=0) * 0.6 / ROW + 0.9
+    size = ((beside + columns + n_width) * COLUMN + 0.3, (above + max(rows, 1)) * ROW + 1.5)
+    figure.set_size_inches(*size)
+    axes = figure.subplots()
+    for at, (row, name) in enumerate(zip(table.rows, names, strict=True)):
+        axes.text(-0.1, at + 0.5, name, ha="right", va="center", fontsize=7.5)
+        for column, (cell, share) in enumerate(zip(row.cells, layout.heat(row), strict=True)):
+            _cell(axes, column, at, number(cell.value), share, cell.is_best)
+        axes.text(columns + 0.7, at + 0.5, layout.row_n(row), ha="right", va="center", fontsize=6.5, color=QUIET)
+    for column, name in enumerate(table.baselines):
+        axes.text(column + 0.45, -0.2, plain(name), ha="left", va="bottom", rotation=40, fontsize=7.5)
+    axes.text(columns + 0.7, -0.2, "n", ha="right", va="bottom", fontsize=6.5, color=QUIET)
+    axes.set(xlim=(-beside, columns + n_width), ylim=(max(rows, 1), -above))
+    axes.axis("off")
+    axes.set_title(
+        f"{plain(table.metric)} of each memory system, by model and {'data set' if table.by_dataset else 'set'}"
+    )
+    footnote(
+        figure,
+        f"{next(layout.reading(table))}. Colour: from the row's lowest value to its highest. In a frame: the row's best."
+        " Values of different rows are scaled by different statistics.",
+    )
+
+
+def _cell(axes: Axes, x: int, y: int, text: str, share: float | None, is_best: bool) -> None:
+    from matplotlib.patches import Rectangle
+
+    if share is None:
+        axes.add_patch(Rectangle((x, y), 1, 1, facecolor="white", edgecolor=LINE, hatch="////", lw=0))
+    else:
+        colour = tuple(low + share * (high - low) for low, high in zip(LIGHT, DARK, strict=True))
+        axes.add_patch(Rectangle((x, y), 1, 1, facecolor=colour, edgecolor="white", lw=1.2))
+    if is_best:
+        axes.add_patch(Rectangle((x + 0.04, y + 0.07), 0.92, 0.86, fill=False, edgecolor=INK, lw=1))
+    weight = "bold" if is_best else "normal"
+    axes.text(x + 0.5, y + 0.5, text, ha="center", va="center", fontsize=7.5, weight=weight, color=INK)
+
+
+def _named(table: ResultTable, place: Place) -> str:
+    return "  ".join(plain(word) for word in table.named(place))
