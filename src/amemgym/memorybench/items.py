@@ -55,7 +55,7 @@ def keyed(
     records: Iterable[Any], place: str, problems: Problems, only_dataset: str | None = None
 ) -> Iterator[tuple[ItemKey, dict[str, Any]]]:
     """The records with their keys, each key once. What is no object, has no key or repeats one is left out and told."""
-    seen: set[ItemKey] = set()
+    seen: dict[str, set[int | str]] = {}  # smaller than a set of keys
     faults: dict[str, list[str]] = {}
     try:
         for number, record in enumerate(records):
@@ -63,10 +63,10 @@ def keyed(
             if key is None:
                 fault = "are no objects with a 'dataset' and a 'test_idx'"
                 faults.setdefault(fault, []).append(f"element {number}")
-            elif key in seen:
+            elif key.test_idx in seen.setdefault(key.dataset, set()):
                 faults.setdefault("have the dataset and test_idx of an earlier one", []).append(str(key))
             else:
-                seen.add(key)
+                seen[key.dataset].add(key.test_idx)
                 yield key, record
     finally:
         for fault, found in faults.items():

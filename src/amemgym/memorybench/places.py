@@ -65,7 +65,11 @@ class Folder:
         if fault := self.fault(relative):
             raise DataError(f"{self.name}: a path in it {fault}; it is not opened")
         path = self._real / relative
-        if not path.is_file():  # neither is a pipe, which would be waited for
+        try:
+            is_there = path.is_file()  # a pipe is none; it would be waited for
+        except OSError as error:
+            raise DataError(f"cannot read {path}: {error.strerror or error}") from error
+        if not is_there:
             raise ResultFileMissing(f"{self.name} has no file {relative}")
         return path
 
