@@ -34,7 +34,7 @@ class MetricMean:
 class DatasetAggregate:
     """One data set: `n` items with a value, `missing` ones without (`failed` of them since their judge failed), the
     mean in the metric's own unit, and the normalised sums. `why` has the reasons for what is None: `value`, `minmax`,
-    `z`. `lowest` and `highest` are the extreme values."""
+    `z`; and `metric` where its items leave it open which is theirs. `lowest` and `highest` are the extreme values."""
 
     n: int
     missing: int
@@ -231,9 +231,9 @@ class Tallies:
                 continue
             self._means.setdefault(str(name), ExactSum()).add(value)
 
-    def aggregate(self, *, partial: bool = False) -> Aggregate:
-        """The scores of what was counted. Raises UnknownName."""
-        self._picker.check(self._normalization or ())
+    def aggregate(self, *, partial: bool = False, known: Iterable[str] = ()) -> Aggregate:
+        """The scores of what was counted. Raises UnknownName, for a data set unless it is one of those `known`."""
+        self._picker.check([*(self._normalization or ()), *known])
         datasets = {name: self._dataset(name, group) for name, group in sorted(self._groups.items())}
         absent = {name: one.why.get("value", "no item has a value") for name, one in datasets.items() if not one.n}
         absent.update(dict.fromkeys((name for name in self._normalization or () if name not in datasets), "no items"))
@@ -266,6 +266,10 @@ class Tallies:
         tally = group.tallies.get(chosen.metric or "") if chosen.why is None else None
         raw = ExactSum() if tally is None else tally.raw
         why = _whys(name, chosen, group, raw.n, self._normalization)
+        if self._normalization is not None and tally is not None and raw.n:
+            for kind, scaled in (("minmax", tally.minmax), ("z", tally.z)):
+                if scaled.total is None:
+                    why.setdefault(kind, "its sum is too large for a number")
         return DatasetAggregate(
             n=raw.n,
             missing=group.items - raw.n,
@@ -287,6 +291,8 @@ def _whys(name: str, chosen: Chosen, group: _Group, n: int, normalization: Norma
         has = ", ".join([*group.present][:12])
         named = f"no item has a value under '{chosen.metric}' (they have: {has})" if group.named and has else None
         why["value"] = chosen.why or named or "no item has a value"
+        if group.several or len(group.tallies) > 1:
+            why["metric"] = why["value"]
         return why
     if normalization is None:
         return why
