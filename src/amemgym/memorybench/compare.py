@@ -31,6 +31,7 @@ from amemgym.memorybench.metric import Metrics
 from amemgym.memorybench.normalization import Normalization, group_of, read_normalizations
 from amemgym.memorybench.ranks import best, ranks, standings
 from amemgym.memorybench.summary import AVERAGE, SUMMARY_METRICS, WEIGHTED, Z_SCORE, Summary
+from amemgym.memorybench.verify import STATISTICS
 from amemgym.scores.pairs import adjusted_ps
 
 if TYPE_CHECKING:
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
 
 #: the metrics of a table by data sets
 DATASET_METRICS = (OWN, AVERAGE, WEIGHTED, Z_SCORE)
-#: where an archive has its statistics
-NORMALIZATION = "normalization.json"
 #: of how many cells a note tells by name
 _NAMED = 4
 
@@ -86,7 +85,7 @@ def compare(
     rows = [_ranked(place, [made.cell(place, name, chosen) for name in columns]) for place in made.places(there)]
     if intervals:
         made.read([cell for cell in there if cell.baseline == WITHOUT_MEMORY and cell not in shown])
-        rows = _adjusted(list(_with_gains(made, rows, chosen, _statistics(results, there, normalization))))
+        rows = _adjusted(list(_with_gains(made, rows, chosen, _statistics(made, there, normalization))))
         made.notes += _gain_notes(rows)
     values = [{cell.baseline: cell.value for cell in row.cells} for row in rows]
     return ResultTable(
@@ -192,7 +191,7 @@ def _ranked(place: Place, cells: Sequence[TableCell]) -> TableRow:
 
 
 def _statistics(
-    results: MemoryBenchResults,
+    made: _Making,
     cells: Iterable[Cell],
     given: str | Path | Mapping[tuple[str, str], Normalization] | None,
 ) -> Mapping[tuple[str, str], Normalization]:
@@ -202,10 +201,15 @@ def _statistics(
     if given is not None:
         return read_normalizations(given)
     found: dict[tuple[str, str], Normalization] = {}
-    for root in dict.fromkeys(Path(results.place_of(cell)) for cell in cells):
-        path = root / NORMALIZATION
-        if path.is_file() and path.resolve().is_relative_to(root.resolve()):
-            found = {**read_normalizations(path), **found}
+    for root in dict.fromkeys(Path(made.results.place_of(cell)) for cell in cells):
+        for path in (root / name for name in STATISTICS):
+            if path.is_file() and path.resolve().is_relative_to(root.resolve()):
+                try:
+                    found = {**read_normalizations(path), **found}
+                except DataError as error:
+                    made.notes.append(str(error))
+                else:
+                    break
     return found
 
 
