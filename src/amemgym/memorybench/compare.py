@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from amemgym.errors import DataError, UnknownName
+from amemgym.memorybench.archive_statistics import archive_statistics
 from amemgym.memorybench.comparison import Gain, Place, ResultTable, TableCell, TableRow, ordered
 from amemgym.memorybench.entry import WITHOUT_MEMORY, Cell
 from amemgym.memorybench.gains import (
@@ -31,7 +32,6 @@ from amemgym.memorybench.metric import Metrics
 from amemgym.memorybench.normalization import Normalization, group_of, read_normalizations
 from amemgym.memorybench.ranks import best, ranks, standings
 from amemgym.memorybench.summary import AVERAGE, SUMMARY_METRICS, WEIGHTED, Z_SCORE, Summary
-from amemgym.memorybench.verify import STATISTICS
 from amemgym.scores.pairs import adjusted_ps
 
 if TYPE_CHECKING:
@@ -202,14 +202,10 @@ def _statistics(
         return read_normalizations(given)
     found: dict[tuple[str, str], Normalization] = {}
     for root in dict.fromkeys(Path(made.results.place_of(cell)) for cell in cells):
-        for path in (root / name for name in STATISTICS):
-            if path.is_file() and path.resolve().is_relative_to(root.resolve()):
-                try:
-                    found = {**read_normalizations(path), **found}
-                except DataError as error:
-                    made.notes.append(str(error))
-                else:
-                    break
+        try:
+            found = {**archive_statistics(root)[1], **found}
+        except DataError as error:
+            made.notes.append(str(error))
     return found
 
 
