@@ -52,6 +52,7 @@ class Hub:
         self.name = f"hub:{repo_id}" + (f"@{revision}" if revision else "")
         self.has_manifest = True
         self._commit = self._find_commit(problems)
+        self.identity = f"hub:{repo_type}/{repo_id}@{self._commit or revision}"
 
     def path(self, relative: str) -> Path:
         if fault := self.fault(relative):
