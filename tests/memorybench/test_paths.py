@@ -99,6 +99,18 @@ def test_a_link_that_leads_out_is_not_followed(tmp_path: Path) -> None:
         Folder(root).path("out/summary.json")
 
 
+def test_nor_where_folders_are_searched(tmp_path: Path) -> None:
+    """An archive without a manifest, and a link to results that lie outside of it."""
+    place = "off-policy-Q/domain/S"
+    for folder in (tmp_path / "archive" / place / "mem0", tmp_path / "outside"):
+        folder.mkdir(parents=True)
+        (folder / "summary.json").write_text('{"summary": {"average": 0.5}}', encoding="utf-8")
+    (tmp_path / "archive" / place / "bm25").symlink_to(tmp_path / "outside")
+    (tmp_path / "archive" / place / "mem0" / "predict.json").symlink_to(tmp_path / "outside" / "summary.json")
+    (entry,) = MemoryBenchResults.from_local(tmp_path / "archive").entries
+    assert (entry.baseline, entry.files) == ("mem0", ["summary.json"])
+
+
 def test_a_link_that_comes_later_is_not_followed_either(tmp_path: Path) -> None:
     root = tmp_path / "archive"
     folder = root / "group"

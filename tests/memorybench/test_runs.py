@@ -110,9 +110,10 @@ def test_a_cell_in_two_archives_is_chosen_by_the_same_rule(tmp_path: Path, choos
         open_results([tmp_path / "a", tmp_path / "b"], "error")
 
 
-def test_the_same_archive_twice_is_one(tmp_path: Path) -> None:
+def test_the_same_archive_twice_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_archive(tmp_path, [OLD])
-    results = open_results([tmp_path, tmp_path])
+    monkeypatch.chdir(tmp_path)
+    results = open_results([tmp_path, "."])
     assert len(results.entries) == 1
     assert results.problems == []
 

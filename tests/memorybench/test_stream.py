@@ -23,7 +23,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("stream") / "values.json"
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(
     st.lists(VALUES, max_size=6), st.sampled_from([1, 2, 7, 40, 1 << 16]), st.sampled_from([None, 0, 3]), st.booleans()
 )
@@ -36,7 +36,7 @@ def test_any_array_comes_back_whatever_the_size_of_the_pieces(
     assert list(stream(file, "f", chunk)) == values == read_json(file, "f")
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.lists(st.dictionaries(st.text(), _LEAVES), min_size=1, max_size=5), st.sampled_from([1, 5, 1 << 16]))
 def test_json_lines_come_back_too(file: Path, values: list[Any], chunk: int) -> None:
     file.write_text("".join(json.dumps(value) + "\r\n" for value in values), encoding="utf-8", newline="")

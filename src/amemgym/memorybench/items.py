@@ -43,7 +43,7 @@ class Joined:
 
 def key_of(record: Mapping[str, Any], only_dataset: str | None = None) -> ItemKey | None:
     """The item a record is of; None where it does not say. `only_dataset` is that of a group that has but one."""
-    dataset, index = record.get("dataset", only_dataset), record.get("test_idx")
+    dataset, index = record.get("dataset") or only_dataset, record.get("test_idx")
     if isinstance(index, float) and index.is_integer():
         index = int(index)
     if not isinstance(dataset, str) or not dataset or isinstance(index, bool) or not isinstance(index, int | str):
@@ -68,6 +68,9 @@ def keyed(
             else:
                 seen[key.dataset].add(key.test_idx)
                 yield key, record
+    except GeneratorExit:  # not read to its end, so how many there are is not known
+        faults.clear()
+        raise
     finally:
         for fault, found in faults.items():
             problems.tell(place, f"left out {len(found)} of its elements, which {fault} (the first: {found[0]})")
