@@ -1,64 +1,21 @@
-"""Every published number that does not come out is told, with the cause that explains it; a clean archive has none."""
+"""Every published number is recomputed; a clean archive has no difference, and what cannot be checked is told."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from amemgym.cli.main import main
 from amemgym.errors import DataError, UnknownName
 from amemgym.memorybench import MemoryBenchResults, Verification, verify
-from amemgym.memorybench.normalization import Normalization, group_of
+from amemgym.memorybench.normalization import Normalization
+from tests.memorybench.planted import VALUES, archive, causes, zeroed
 from tests.support.archive import STATISTICS, Group, normalization_of, summary_of, write_archive
 from tests.support.shared import shared
-
-VALUES = {"Alpha": [3.0, 7.0, 9.5, 4.25, 0.75], "Beta&Gamma": [0.31, 0.62, 0.45, 0.58]}
-#: the same with a data set in parts, and statistics of it
-LOCOMO = {"Locomo-0": [0.1, 0.2, 0.9], "Locomo-1": [0.65], "Alpha": [3.0, 7.0]}
-WITH_LOCOMO = {**STATISTICS, "Locomo": (0.0, 1.0, 0.5, 0.25)}
-
-
-def archive(
-    root: Path,
-    items: Mapping[str, list[Any]],
-    summary: dict[str, Any] | None = None,
-    statistics: Mapping[str, tuple[float, float, float, float]] = STATISTICS,
-    change: Callable[[list[dict[str, Any]]], Any] | None = None,
-    metric: str = "score",
-    dataset_type: str = "domain",
-    set_name: str = "Open-Domain",
-) -> Path:
-    """One cell with these items, the summary that should be of them, and the statistics."""
-    write_archive(root, [Group("qwen", "a_mem", VALUES, dataset_type=dataset_type, set_name=set_name)])
-    folder = next(root.rglob("summary.json")).parent
-    details = [
-        {"test_idx": at, "metrics": {metric: value}, "dataset": name}
-        for name, values in items.items()
-        for at, value in enumerate(values)
-    ]
-    if change is not None:
-        details = change(details) or details
-    (folder / "evaluate_details.json").write_text(json.dumps(details))
-    (folder / "summary.json").write_text(json.dumps(summary or summary_of(items, statistics)))
-    groups = set(map(group_of, items))
-    used = {name: row for name, row in statistics.items() if name in groups}
-    (root / "normalization.json").write_text(json.dumps(normalization_of(used, dataset_type, set_name)))
-    return root
-
-
-def causes(made: Verification) -> set[str]:
-    return {one.cause for one in made.differences}
-
-
-def set_cause(made: Verification) -> str:
-    """The one cause of every difference of the set's own metrics in the items."""
-    found = {one.cause for one in made.differences if one.dataset is None}
-    assert len(found) == 1, made.differences
-    return found.pop()
 
 
 @pytest.mark.parametrize("form", ["legacy", "judge", "cases"])
@@ -89,209 +46,6 @@ def test_an_altered_number_of_the_paper_is_found(tmp_path: Path) -> None:
     assert ("task/Short-Short/bm25_message", "z_score") in found
     assert ("domain/Legal/mem0", "minmax mean") in found and len({cell for cell, _ in found}) == 2
     assert causes(made) == {"not explained"}
-
-
-# --- each known cause, planted and found ---
-
-
-def zeroed(values: Mapping[str, list[Any]], *places: tuple[str, int]) -> dict[str, list[float]]:
-    return {n: [0.0 if (n, at) in places else v for at, v in enumerate(of)] for n, of in values.items()}
-
-
-def replaced(values: Mapping[str, list[Any]], name: str, *given: Any) -> dict[str, list[Any]]:
-    return {**values, name: [*given]}
-
-
-@pytest.mark.parametrize("form", ["legacy", "judge"])
-def test_numpy_values_counted_as_0(tmp_path: Path, form: str) -> None:
-    wrong = zeroed(VALUES, ("Alpha", 0), ("Alpha", 2))
-    items = replaced(VALUES, "Alpha", "np.float64(3.0)", 7.0, "np.float64(9.5)", 4.25, 0.75)
-    made = verify(archive(tmp_path, items, summary_of(wrong, STATISTICS, form)))
-    assert causes(made) == {"2 items with numpy values counted as 0"}
-    assert {one.metric for one in made.differences} >= {"average", "weighted_average", "z_score", "mean"}
-
-
-def test_plain_values_that_the_summary_has_as_0(tmp_path: Path) -> None:
-    wrong = zeroed(VALUES, ("Alpha", 0), ("Alpha", 2))
-    made = verify(archive(tmp_path, VALUES, summary_of(wrong, STATISTICS)))
-    assert set_cause(made).startswith("Alpha: 2 items that have a value counted as 0")
-
-
-def test_values_counted_as_0_are_found_without_the_summarys_values(tmp_path: Path) -> None:
-    wrong = zeroed(VALUES, ("Alpha", 0), ("Alpha", 2), ("Beta&Gamma", 1))
-    made = verify(archive(tmp_path, VALUES, summary_of(wrong, STATISTICS, "judge")))
-    expected = "Alpha: 2 items (of value 3 and 9.5) counted as 0; Beta&Gamma: 1 item (of value 0.62) counted as 0"
-    assert set_cause(made) == expected
-
-
-@pytest.mark.parametrize("absent", [None, math.nan, "n/a"])
-def test_null_counted_as_0(tmp_path: Path, absent: Any) -> None:
-    items = replaced(VALUES, "Alpha", 3.0, absent, 9.5, absent, 0.75)
-    wrong = zeroed(VALUES, ("Alpha", 1), ("Alpha", 3))
-    made = verify(archive(tmp_path, items, summary_of(wrong, STATISTICS)))
-    assert causes(made) == {"2 items without a value (null, NaN or no such metric) counted as 0"}
-    assert any("2 items without a value" in str(one) for one in made.warnings)
-
-
-def test_a_failed_judge_counted_as_0(tmp_path: Path) -> None:
-    def fail(details: list[dict[str, Any]]) -> None:
-        details[1]["metrics"] |= {"llm_judge_score": 0, "judge_error": True}
-
-    wrong = zeroed(VALUES, ("Alpha", 1))
-    root = archive(tmp_path, VALUES, summary_of(wrong, STATISTICS, "judge"), change=fail, metric="llm_judge_score")
-    made = verify(root)
-    assert causes(made) == {"1 item whose judge failed counted as 0"}
-    assert "1 item without a score since the judge failed" in [one.text for one in made.warnings]
-
-
-def test_normalised_by_the_statistics_of_another_set(tmp_path: Path) -> None:
-    other = {"Alpha": (1.0, 9.0, 5.0, 1.5), "Beta&Gamma": (0.0, 1.0, 0.5, 0.2)}
-    root = archive(tmp_path, VALUES, summary_of(VALUES, other))
-    both = normalization_of(STATISTICS, "domain", "Open-Domain") | normalization_of(other, "task", "Long-Long")
-    (root / "normalization.json").write_text(json.dumps(both))
-    made = verify(root)
-    assert causes(made) == {"normalised by other statistics: those of set task/Long-Long"}
-    assert {one.source for one in made.differences} == {"items", "summary's values"}
-
-
-def test_normalised_by_its_own_values(tmp_path: Path) -> None:
-    import statistics as st
-
-    own = {n: (min(of), max(of), st.fmean(of), st.pstdev(of)) for n, of in VALUES.items()}
-    made = verify(archive(tmp_path, VALUES, summary_of(VALUES, own, "judge")))
-    assert {one.cause for one in made.differences if one.source == "items"} == {
-        "normalised by other statistics: those of its own values"
-    }
-
-
-def test_values_not_normalised(tmp_path: Path) -> None:
-    raw = dict.fromkeys(STATISTICS, (0.0, 1.0, 0.0, 1.0))
-    made = verify(archive(tmp_path, VALUES, summary_of(VALUES, raw)))
-    assert set_cause(made) == "values not normalised"
-
-
-def test_an_incomplete_set_averaged(tmp_path: Path) -> None:
-    some = {"Alpha": VALUES["Alpha"]}
-    root = archive(tmp_path, some, summary_of(some, STATISTICS))
-    (root / "normalization.json").write_text(json.dumps(normalization_of(STATISTICS, "domain", "Open-Domain")))
-    made = verify(root)
-    assert causes(made) == {"a set that is not complete averaged over the data sets that are there"}
-    assert {one.recomputed for one in made.differences} == {None}
-
-
-def test_statistics_that_allow_no_value_counted_as_0(tmp_path: Path) -> None:
-    flat = {**STATISTICS, "Alpha": (5.0, 5.0, 5.0, 0.0)}
-    wrong = summary_of(VALUES, STATISTICS, "judge")
-    wrong["minmax_normalized_average"]["Alpha"] = wrong["z_normalized_average"]["Alpha"] = [0.0, 5, 0.0]
-    beta, z = (wrong[f"{kind}_normalized_average"]["Beta&Gamma"] for kind in ("minmax", "z"))
-    wrong["summary"] |= {"average": beta[2] / 2, "weighted_average": beta[0] / 9, "z_score": z[0] / 9}
-    made = verify(archive(tmp_path, VALUES, wrong, flat))
-    assert causes(made) == {"0 taken as the normalised value where the statistics allow none (Alpha)"}
-    assert {one.recomputed for one in made.differences} == {None}
-
-
-def test_values_clipped(tmp_path: Path) -> None:
-    items = replaced(VALUES, "Alpha", 12.0, 7.0, -1.0)
-    inside = replaced(VALUES, "Alpha", 10.0, 7.0, 0.0)
-    right, wrong = summary_of(items, STATISTICS), summary_of(inside, STATISTICS)
-    right["minmax_normalized_average"] = wrong["minmax_normalized_average"]
-    right["summary"] |= {name: wrong["summary"][name] for name in ("average", "weighted_average")}
-    made = verify(archive(tmp_path, items, right))
-    assert {one.cause for one in made.differences if one.source != "summary's sums"} == {
-        "normalised values clipped to 0..1"
-    }
-
-
-def test_an_item_twice_counted_twice(tmp_path: Path) -> None:
-    wrong = replaced(VALUES, "Alpha", *VALUES["Alpha"], 3.0)
-    root = archive(
-        tmp_path, VALUES, summary_of(wrong, STATISTICS, "judge"), change=lambda details: [*details, details[0]]
-    )
-    made = verify(root)
-    assert causes(made) == {"1 item with the dataset and test_idx of an earlier one counted too"}
-    assert any("dataset and test_idx of an earlier" in note for note in made.notes)
-
-
-def test_an_item_twice_of_which_the_last_counted(tmp_path: Path) -> None:
-    wrong = replaced(VALUES, "Alpha", 7.0, 9.5, 4.25, 0.75, 8.0)
-    again = {"test_idx": 0, "dataset": "Alpha", "metrics": {"score": 8.0}}
-    root = archive(tmp_path, VALUES, summary_of(wrong, STATISTICS), change=lambda details: [*details, again])
-    assert causes(verify(root)) == {"1 item counted in place of an earlier one with their key"}
-
-
-@pytest.mark.parametrize("form", ["legacy", "judge"])
-def test_items_left_out(tmp_path: Path, form: str) -> None:
-    wrong = replaced(VALUES, "Alpha", 3.0, 9.5, 0.75)
-    made = verify(archive(tmp_path, VALUES, summary_of(wrong, STATISTICS, form)))
-    expected = {
-        "legacy": "Alpha: 2 items left out of the summary's own values",
-        "judge": "Alpha: 2 items (of value 4.25 and 7) left out",
-    }
-    assert set_cause(made) == expected[form]
-
-
-def test_items_that_the_details_do_not_have_counted_as_0(tmp_path: Path) -> None:
-    wrong = replaced(VALUES, "Alpha", *VALUES["Alpha"], 0.0, 0.0)
-    made = verify(archive(tmp_path, VALUES, summary_of(wrong, STATISTICS, "judge")))
-    assert set_cause(made) == "2 items more than evaluate_details has counted as 0"
-
-
-def test_the_parts_of_locomo_averaged_apart(tmp_path: Path) -> None:
-    apart = {name: WITH_LOCOMO[group_of(name)] for name in LOCOMO}
-    wrong = summary_of(LOCOMO, apart)
-    made = verify(archive(tmp_path, LOCOMO, wrong, WITH_LOCOMO))
-    assert set_cause(made) == "the parts of Locomo averaged as data sets of their own"
-    assert {(one.metric, one.source) for one in made.differences} == {("average", "items")}
-
-
-def test_means_swapped(tmp_path: Path) -> None:
-    wrong = summary_of(VALUES, STATISTICS)
-    summary = wrong["summary"]
-    summary["average"], summary["weighted_average"] = summary["weighted_average"], summary["average"]
-    made = verify(archive(tmp_path, VALUES, wrong))
-    assert causes(made) == {"the mean over data sets and the mean over items swapped"}
-
-
-def test_numbers_rounded(tmp_path: Path) -> None:
-    values = {name: [value / 7 for value in of] for name, of in VALUES.items()}
-    wrong = summary_of(values, STATISTICS)
-    wrong["summary"] = {name: round(value, 4) for name, value in wrong["summary"].items()}
-    made = verify(archive(tmp_path, values, wrong))
-    assert causes(made) == {"rounded to 4 digits"}
-
-
-def test_two_causes_together(tmp_path: Path) -> None:
-    values = {name: [value / 7 for value in of] for name, of in VALUES.items()}
-    items = replaced(values, "Alpha", f"np.float64({3 / 7!r})", None, *values["Alpha"][2:])
-    wrong = summary_of(zeroed(values, ("Alpha", 0), ("Alpha", 1)), STATISTICS, "judge")
-    wrong["summary"] |= {name: round(wrong["summary"][name], 5) for name in ("average", "z_score")}
-    made = verify(archive(tmp_path, items, wrong))
-    both = (
-        "1 item with a numpy value counted as 0, and 1 item without a value (null, NaN or no such metric) counted as 0"
-    )
-    found = {one.cause for one in made.differences if one.source == "items"}
-    assert found == {both, f"{both}, and rounded to 5 digits"}
-
-
-def test_a_data_set_left_out_of_the_summary(tmp_path: Path) -> None:
-    some = {"Alpha": VALUES["Alpha"]}
-    made = verify(archive(tmp_path, VALUES, summary_of(some, STATISTICS)))
-    assert "Beta&Gamma left out of the summary" in causes(made)
-
-
-def test_what_nothing_explains_is_not_explained(tmp_path: Path) -> None:
-    wrong = summary_of(VALUES, STATISTICS)
-    wrong["summary"]["average"] += 0.0123456789012
-    made = verify(archive(tmp_path, VALUES, wrong))
-    assert causes(made) == {"not explained"} and not any(one.explained for one in made.differences)
-    assert made.differences[0].difference == pytest.approx(0.0123456789012)
-    assert verify(tmp_path, tolerance=0.1).ok
-
-
-def test_another_order_is_no_difference(tmp_path: Path) -> None:
-    summary = summary_of(VALUES, STATISTICS)
-    summary["details"] = {name: of[::-1] for name, of in summary["details"].items()}
-    assert verify(archive(tmp_path, VALUES, summary, change=lambda details: details[::-1])).ok
 
 
 # --- a set of one data set ---
@@ -417,3 +171,76 @@ def test_an_opened_archive_and_filters(tmp_path: Path) -> None:
         verify(opened, tmp_path / "no-normalization.json")
     with pytest.raises(DataError):
         verify(tmp_path / "nowhere")
+
+
+# --- several archives, and the command ---
+
+
+def test_each_archive_is_checked_by_its_own_statistics(tmp_path: Path) -> None:
+    other = {"Alpha": (1.0, 9.0, 5.0, 1.5), "Beta&Gamma": (0.0, 1.0, 0.5, 0.2)}
+    roots = [tmp_path / "a", tmp_path / "b"]
+    for root, model, statistics in zip(roots, ("m1", "m2"), (STATISTICS, other), strict=True):
+        write_archive(root, [Group(model, "a_mem", VALUES, statistics=statistics)])
+        file = root / "configs" / "final_evaluate_summary_wo_details.json"
+        file.parent.mkdir()
+        file.write_text(json.dumps(normalization_of(statistics, "domain", "Open-Domain")))
+    made = verify(roots)
+    assert made.ok and made.cells == 2 and len(made.notes) == 2
+    assert not verify(roots, roots[0] / "configs" / "final_evaluate_summary_wo_details.json").ok
+
+
+def test_damaged_statistics_stop_nothing(tmp_path: Path) -> None:
+    root = archive(tmp_path, VALUES)
+    (root / "normalization.json").write_text("{")
+    made = verify(root)
+    assert made.ok and "not JSON" in made.warnings[0].text and "no statistics" in made.unchecked[0].text
+
+
+def command(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as ended:
+        main(["memorybench", "verify", *map(str, arguments)])
+    printed = capsys.readouterr()
+    return int(ended.value.code or 0), printed.out, printed.err
+
+
+def test_the_command_tells_and_writes_what_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = archive(tmp_path / "a", VALUES, summary_of(zeroed(VALUES, ("Alpha", 0)), STATISTICS, "judge"))
+    out = tmp_path / "found.json"
+    code, printed, _ = command(capsys, root, "--json", out)
+    assert code == 0 and "1 item (of value 3) counted as 0" in printed and "all of them" not in printed
+    assert "recomputed to 1e-09" in printed and "in 1 cell differ" in printed
+    written = json.loads(out.read_text())
+    assert not written["ok"] and written["differences"][0]["cause"] == "Alpha: 1 item (of value 3) counted as 0"
+    assert command(capsys, root, "--strict")[0] == 1
+    assert command(capsys, root, "--strict", "--tolerance", "10")[0] == 0
+    assert command(capsys, root, "--metric", "Alpha=score,Beta&Gamma=score")[0] == 0
+
+
+def test_the_command_ends_in_a_sentence_where_it_is_called_wrongly(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = archive(tmp_path, VALUES)
+    for arguments, said in (
+        (["--metric", "scor"], "Did you mean 'score'"),
+        (["--metric", "a=b,c"], "DATASET=NAME"),
+        (["--baselines", "mem0"], "a_mem"),
+        (["--normalization", tmp_path / "none.json"], "cannot be read"),
+    ):
+        code, _, error = command(capsys, root, *arguments)
+        assert code == 2 and said in error and "Traceback" not in error
+
+
+def test_names_from_an_archive_move_no_cursor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    values = {"Alpha": [1.0], "[red]\x1b[2J": [2.0]}
+    statistics = dict.fromkeys(values, (0.0, 9.0, 4.0, 2.0))
+    summary = summary_of(values, statistics)
+    summary["average"]["[red]\x1b[2J"] += 1
+    _, printed, _ = command(capsys, archive(tmp_path, values, summary, statistics))
+    assert "\x1b[2J" not in printed and "[red]" in printed
+
+
+def test_an_archive_that_has_nothing_to_check_is_not_right(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = archive(tmp_path, VALUES)
+    next(root.rglob("summary.json")).unlink()
+    code, printed, _ = command(capsys, root, "--strict")
+    assert code == 1 and "no number could be checked" in printed

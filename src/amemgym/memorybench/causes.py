@@ -40,10 +40,12 @@ _SEARCHED = 2
 
 @dataclass(frozen=True)
 class Deviation:
-    """One known deviation: what it changes, and what it is called for a data set's number, or for the set's (None)."""
+    """One known deviation: what it changes, and what it is called for a data set's number, or for the set's (None).
+    `is_last` is one that takes other values from the summary itself, and so says less: it is tried after all others."""
 
     apply: Callable[[Way], Way]
     told: Callable[[str | None], str]
+    is_last: bool = False
 
 
 def close(published: float, value: float | None, tolerance: float) -> bool:
@@ -79,12 +81,16 @@ def _tried(
     compute: Callable[[Way], Numbers], deviations: Sequence[Deviation], items: int
 ) -> Iterator[tuple[Sequence[Deviation], Numbers]]:
     """What comes out under none of the deviations, each, and several together, the fewest first."""
-    for size in range((_TOGETHER if items <= _ITEMS else _TOGETHER - 1) + 1):
-        for combination in itertools.combinations(deviations, size):
-            way = DEFAULT
-            for deviation in combination:
-                way = deviation.apply(way)
-            yield combination, compute(way)
+    most = _TOGETHER if items <= _ITEMS else _TOGETHER - 1
+    first = [deviation for deviation in deviations if not deviation.is_last]
+    combinations = [of for size in range(most + 1) for of in itertools.combinations(first, size)]
+    for last in (deviation for deviation in deviations if deviation.is_last):
+        combinations += [(*of, last) for size in range(2) for of in itertools.combinations(first, size)]
+    for combination in combinations:
+        way = DEFAULT
+        for deviation in combination:
+            way = deviation.apply(way)
+        yield combination, compute(way)
 
 
 def _sentence(combination: Sequence[Deviation], key: Key) -> str:
@@ -227,7 +233,7 @@ def _compared(lost: Counter[float], extra: Counter[float], ours: Counter[float])
     if not n:
         again = "counted again" if extra.keys() <= ours.keys() else "more in the summary's own values"
         return f"{items_(more)} {again}"
-    return f"{items_(max(n, more))} with other values in the summary than in evaluate_details"
+    return f"{NOT_EXPLAINED} ({items_(max(n, more))} with other values in the summary than in evaluate_details)"
 
 
 def _searched(case: Case, values: Mapping[str, Sequence[float]], means: Mapping[str, float]) -> _Replaced:
@@ -283,7 +289,7 @@ def _replaced(name: str, said: Mapping[str, str]) -> Deviation:
             return said.get(dataset, "")
         return "; ".join(f"{of}: {what}" for of, what in said.items())
 
-    return Deviation(_set(values=name), told)
+    return Deviation(_set(values=name), told, is_last=True)
 
 
 def omitted(case: Case, datasets: Sequence[str]) -> Deviation:

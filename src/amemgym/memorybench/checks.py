@@ -51,7 +51,7 @@ def published_numbers(summary: Summary) -> Numbers:
 def check_sums(
     findings: CellFindings, summary: Summary, normalization: Normalization | None, *, implied: bool = False
 ) -> None:
-    """The set's metrics from the data sets' sums, and each sum's mean; where nothing else tells of the data sets' means,
+    """The set's metrics from the data sets' sums, and each sum's mean; where nothing else tells of the data sets'
     means, also those that are `implied` by the sums."""
     sums = {name: (one.minmax, one.z) for name, one in summary.datasets.items()}
     if not any(one is not None and one.total is not None for pair in sums.values() for one in pair):

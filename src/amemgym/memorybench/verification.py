@@ -20,7 +20,7 @@ OWN_VALUES, OWN_SUMS, ITEMS = "summary's values", "summary's sums", "items"
 class Difference:
     """A published number that does not come out. `metric` is one of the set's (`dataset` None) or a data set's `mean`,
     `minmax sum`, `z n` and so on; `recomputed` is None where the published formulas give no number; `cause` is the
-    deviation under which the published one comes out, or "not explained"."""
+    deviation under which the published one comes out, or has "not explained" in it."""
 
     cell: AnyCell
     metric: str
@@ -38,7 +38,7 @@ class Difference:
     @property
     def explained(self) -> bool:
         """Whether a cause reproduces the published number."""
-        return not self.cause.startswith(NOT_EXPLAINED)
+        return NOT_EXPLAINED not in self.cause
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""

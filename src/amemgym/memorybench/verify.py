@@ -6,12 +6,13 @@ normalised by the published statistics. A difference's cause is found by trying 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from amemgym import files
 from amemgym.errors import AMemGymError, UnknownName
+from amemgym.memorybench.archive_statistics import archive_statistics
 from amemgym.memorybench.causes import items_
 from amemgym.memorybench.checks import (
     Means,
@@ -30,12 +31,6 @@ from amemgym.memorybench.opening import open_results
 from amemgym.memorybench.results import MemoryBenchResults
 from amemgym.memorybench.verification import CellFindings, Remark, Verification
 
-#: where an archive may have its statistics, from its root
-STATISTICS = tuple(
-    folder + name
-    for name in ("normalization.json", "final_evaluate_summary_wo_details.json")
-    for folder in ("", "configs/")
-)
 #: what stands in place of a reply where the model could not be asked
 ERROR_REPLY = "Error: Unable to generate response."
 
@@ -68,7 +63,7 @@ def verify(
     given = read_normalizations(normalization) if isinstance(normalization, str | Path) else normalization
     sets = _Sets(dataset_type, _several(set_names), _several(baselines))
     if isinstance(archive, MemoryBenchResults):
-        opened, folders = archive, _roots(archive)
+        opened = archive
     else:
         sources = [archive] if isinstance(archive, str | Path) else list(archive)
         collected = [source for source in sources if _is_file(source)]
@@ -77,10 +72,10 @@ def verify(
         rest = [source for source in sources if source not in collected]
         if not rest:
             return made
-        opened, folders = open_results(rest, choose), [files.at_home(source) for source in rest]
-    known = dict(given) if given is not None else _found(made, folders)
+        opened = open_results(rest, choose)
     cells = opened.select(exp=exp, models=models, **sets._asdict())
-    found = [_verify_cell(made, opened, cell, known, metrics, replies=replies) for cell in cells]
+    known = _statistics(made, opened, cells, given)
+    found = [_verify_cell(made, opened, cell, known(cell), metrics, replies=replies) for cell in cells]
     _check_metrics(metrics, found)
     made.notes += [str(problem) for problem in getattr(opened, "problems", ())]
     return made
@@ -137,33 +132,30 @@ def _check_metrics(metrics: Metrics | None, found: Sequence[Items | UnknownName 
                 raise UnknownName("data set", name, there, "It was named to choose its metric.")
 
 
-def _roots(archive: MemoryBenchResults) -> list[Path]:
-    root = getattr(archive, "local_root", None)
-    return [Path(root)] if root is not None else []
-
-
-def _found(made: Verification, folders: Sequence[Path]) -> dict[tuple[str, str], Normalization]:
-    """The statistics in the archives' folders: of each, the first file that can be read."""
-    found: dict[tuple[str, str], Normalization] = {}
-    for folder in folders:
-        for name in STATISTICS:
-            if (folder / name).is_file():
-                try:
-                    read = read_normalizations(folder / name)
-                except AMemGymError as error:
-                    made.warnings.append(Remark(None, str(error)))
-                    continue
-                made.notes.append(f"statistics: {folder / name}")
-                found = read | found
-                break
-    return found
+def _statistics(
+    made: Verification, archive: MemoryBenchResults, cells: Iterable[Cell], given: Normalizations | None
+) -> Callable[[Cell], Normalizations]:
+    """The statistics for a cell: those given, else those of its archive's folder and then of the other archives'."""
+    if given is not None:
+        return lambda cell: given
+    found: dict[str, Normalizations] = {}
+    for root in dict.fromkeys(map(archive.place_of, cells)):
+        try:
+            path, found[root] = archive_statistics(Path(root))
+        except AMemGymError as error:
+            made.warnings.append(Remark(None, str(error)))
+            continue
+        if path is not None:
+            made.notes.append(f"statistics: {path}")
+    every = {key: of for one in reversed(found.values()) for key, of in one.items()}
+    return lambda cell: {**every, **found.get(archive.place_of(cell), {})}
 
 
 def _verify_cell(
     made: Verification,
     archive: MemoryBenchResults,
     cell: Cell,
-    known: Mapping[tuple[str, str], Normalization],
+    known: Normalizations,
     metrics: Metrics | None,
     *,
     replies: bool,

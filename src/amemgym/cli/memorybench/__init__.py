@@ -8,10 +8,12 @@ import typer
 
 from amemgym.cli.memorybench.show import show_command
 from amemgym.cli.memorybench.table import table_command
+from amemgym.cli.memorybench.verify import verify_command
 
 MEMORYBENCH: dict[str, Callable[..., None]] = {
     "show": show_command,
     "table": table_command,
+    "verify": verify_command,
 }
 
 memorybench_app = typer.Typer(

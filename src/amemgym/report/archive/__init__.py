@@ -6,6 +6,7 @@
 from amemgym.report.archive.contents import print_cell, print_contents
 from amemgym.report.archive.frame import result_frame
 from amemgym.report.archive.terminal import print_result_table
+from amemgym.report.archive.verification import print_verification, write_verification
 from amemgym.report.archive.write import (
     FORMATS,
     TEXTS,
@@ -23,7 +24,9 @@ __all__ = [
     "print_cell",
     "print_contents",
     "print_result_table",
+    "print_verification",
     "result_frame",
     "result_table_text",
     "write_result_table",
+    "write_verification",
 ]
