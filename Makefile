@@ -35,6 +35,7 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/endpoint.py
 	$(BIN)/python benchmarks/parser.py
 	$(BIN)/python benchmarks/bank.py
+	$(BIN)/python benchmarks/archive.py
 
 $(VENV)/bin/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; install it, or give its path: make PYTHON=..."; exit 1; }

@@ -114,6 +114,19 @@ def test_one_that_is_the_same_gains_nothing(results: MemoryBenchResults) -> None
     assert gain.verdict == "not shown to be better"
 
 
+def test_p_is_adjusted_for_all_gains_of_the_table(tmp_path: Path) -> None:
+    worse = [value - 1 for value in ALPHA[:-1]] + [ALPHA[-1]]
+    made = groups(wo_memory=(ALPHA, BETA), mine=(MORE_ALPHA, MORE_BETA), bad=(worse, BETA), even=(ALPHA[::-1], BETA))
+    table = compare(opened(tmp_path, made))
+    gains = [cell.gain for cell in table.rows[0].cells if cell.gain is not None]
+    told = stats.false_discovery_control([gain.p for gain in gains])
+    assert [gain.p_adjusted for gain in gains] == pytest.approx(told)
+    # alone it would be better
+    mine = gain_of(table, "mine")
+    assert mine.p is not None and mine.p_adjusted is not None and mine.p < 0.05 < mine.p_adjusted
+    assert {gain.verdict for gain in gains} == {"worse", "not shown to be better"}
+
+
 def test_columns_stand_as_published_or_as_given(tmp_path: Path) -> None:
     made = groups(**{name: (ALPHA, BETA) for name in ("zep", "memoryos", "wo_memory", "bm25_dialog", "Other")})
     results = opened(tmp_path, made)

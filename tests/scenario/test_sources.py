@@ -2,20 +2,16 @@
 
 A wrong name gets the nearest known one, a missing file its path. `v1.base` is fetched from the Hugging Face repository
 AGI-Eval/AMemGym, here from a small server on this machine that stands in for the hub; without a network that is one
-sentence. The hub's client reads its settings from the environment once, so those tests run in a process of their own.
+sentence.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import socket
 import subprocess
 import sys
-import threading
 import warnings
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -23,6 +19,7 @@ import pytest
 from amemgym.errors import AMemGymError, DataError, UnknownName
 from amemgym.scenario import data_names, find_data, load_dataset
 from tests.scenario.build import as_bytes, small_user
+from tests.support.fake_hub import FakeHub, in_new_process, nobody_there, served
 
 TINY = as_bytes(small_user())
 
@@ -194,75 +191,17 @@ def test_a_plugin_that_fails_when_asked_is_one_sentence(plugins: Path) -> None:
 
 # --- the hub ---
 
-FILE = "/datasets/AGI-Eval/AMemGym/resolve/main/v1.base/data.json"
-
-
-class FakeHub(ThreadingHTTPServer):
-    """Serves the one file as the hub does, and remembers what was asked of it."""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Answer)
-        self.asked: list[str] = []
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
-
-
-class _Answer(BaseHTTPRequestHandler):
-    server: FakeHub
-
-    def do_HEAD(self) -> None:
-        self.server.asked.append(f"{self.command} {self.path}")
-        found = self.path == FILE
-        self.send_response(200 if found else 404)
-        if found:
-            self.send_header("ETag", '"0123456789abcdef"')
-            self.send_header("X-Repo-Commit", "c" * 40)
-        self.send_header("Content-Length", str(len(TINY) if found else 0))
-        self.end_headers()
-
-    def do_GET(self) -> None:
-        self.do_HEAD()
-        if self.path == FILE:
-            self.wfile.write(TINY)
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
 
 @pytest.fixture
 def hub() -> Iterator[FakeHub]:
-    with FakeHub() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
+    with served(FakeHub("AGI-Eval/AMemGym", {"v1.base/data.json": TINY})) as server:
         yield server
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture
 def nobody() -> Iterator[str]:
-    """An address of this machine where connections are refused: taken, but nobody listens."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        yield f"http://127.0.0.1:{taken.getsockname()[1]}"
-
-
-#: far longer than any of these takes, so that a client that tries again and again fails the test instead of hanging it
-PATIENCE = 10
-
-
-def in_new_process(code: str, cache: Path, address: str, **settings: str) -> subprocess.CompletedProcess[str]:
-    """Run Python code with the hub at that address and nothing of this machine's own hub settings."""
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("HF_", "HUGGING"))}
-    clean = {k: v for k, v in clean.items() if not k.lower().endswith("_proxy")}
-    hub = {"HF_ENDPOINT": address, "HF_HUB_CACHE": str(cache / "hub"), "HF_HOME": str(cache), "NO_PROXY": "127.0.0.1"}
-    environment = clean | hub | {"PYTHONIOENCODING": "utf-8"} | settings
-    command = [sys.executable, "-c", code]
-    return subprocess.run(
-        command, env=environment, capture_output=True, encoding="utf-8", timeout=PATIENCE, check=False
-    )
+    with nobody_there() as address:
+        yield address
 
 
 #: says where the data is; a DataError ends it as it ends the command line, anything else with a traceback
@@ -281,7 +220,7 @@ except DataError as error:
 def test_the_published_set_is_downloaded_once(hub: FakeHub, nobody: str, tmp_path: Path) -> None:
     first = in_new_process(FIND, tmp_path, hub.address)
     assert first.returncode == 0, first.stderr
-    assert f"GET {FILE}" in hub.asked
+    assert f"GET {hub.file_at('v1.base/data.json')}" in hub.asked
     name, path = json.loads(first.stdout)
     assert name == "v1.base"
     assert Path(path).read_bytes() == TINY
@@ -300,7 +239,7 @@ def assert_one_sentence(done: subprocess.CompletedProcess[str]) -> None:
 
 def test_offline_by_word_is_one_sentence(hub: FakeHub, tmp_path: Path) -> None:
     assert_one_sentence(in_new_process(FIND, tmp_path, hub.address, HF_HUB_OFFLINE="1"))
-    assert not [request for request in hub.asked if FILE in request]
+    assert not [request for request in hub.asked if "resolve" in request]
 
 
 def test_nobody_at_the_hub_is_one_sentence(nobody: str, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ and is told apart by name.
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -24,6 +25,7 @@ PUBLISHED = "THUIR/MemoryBench-Results"
 #: files fetched at a time
 _AT_ONCE = 8
 _TIMEOUT = 10.0
+_COMMIT = re.compile(r"[0-9a-f]{40}")
 #: what is known of an error of the client → what to do; the first that fits
 _ADVICE = {
     "GatedRepoError": "it is gated: ask for access on its page, then log in with: hf auth login",
@@ -50,6 +52,7 @@ class Hub:
         self.name = f"hub:{repo_id}" + (f"@{revision}" if revision else "")
         self.has_manifest = True
         self._commit = self._find_commit(problems)
+        self.identity = f"hub:{repo_type}/{repo_id}@{self._commit or revision}"
 
     def path(self, relative: str) -> Path:
         if fault := self.fault(relative):
@@ -101,11 +104,15 @@ class Hub:
         return ()
 
     def _find_commit(self, problems: Problems) -> str | None:
-        """The commit that is read. Where the hub has no manifest, that is noted, as it is learnt here."""
+        """The commit that is read, as the manifest is had from it. Where the hub has none, that is noted."""
+        place = self._place(MANIFEST)
         try:
-            address = self._client.hf_hub_url(**self._place(MANIFEST))
-            commit = self._client.get_hf_file_metadata(address, timeout=_TIMEOUT).commit_hash
-            return None if commit is None else str(commit)
+            if _COMMIT.fullmatch(self.revision or ""):  # which never changes
+                with contextlib.suppress(FileNotFoundError):
+                    return self._cached(MANIFEST).parent.name
+            self._client.get_hf_file_metadata(self._client.hf_hub_url(**place), timeout=_TIMEOUT)
+            # under the branch's name, so that the cache knows its commit
+            return Path(self._client.hf_hub_download(**place, cache_dir=self.cache_dir)).parent.name
         except Exception as error:
             kinds = _kinds(error)
             if "EntryNotFoundError" in kinds and "LocalEntryNotFoundError" not in kinds:

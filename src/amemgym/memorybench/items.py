@@ -43,7 +43,7 @@ class Joined:
 
 def key_of(record: Mapping[str, Any], only_dataset: str | None = None) -> ItemKey | None:
     """The item a record is of; None where it does not say. `only_dataset` is that of a group that has but one."""
-    dataset, index = record.get("dataset", only_dataset), record.get("test_idx")
+    dataset, index = record.get("dataset") or only_dataset, record.get("test_idx")
     if isinstance(index, float) and index.is_integer():
         index = int(index)
     if not isinstance(dataset, str) or not dataset or isinstance(index, bool) or not isinstance(index, int | str):
@@ -55,7 +55,7 @@ def keyed(
     records: Iterable[Any], place: str, problems: Problems, only_dataset: str | None = None
 ) -> Iterator[tuple[ItemKey, dict[str, Any]]]:
     """The records with their keys, each key once. What is no object, has no key or repeats one is left out and told."""
-    seen: set[ItemKey] = set()
+    seen: dict[str, set[int | str]] = {}  # smaller than a set of keys
     faults: dict[str, list[str]] = {}
     try:
         for number, record in enumerate(records):
@@ -63,11 +63,14 @@ def keyed(
             if key is None:
                 fault = "are no objects with a 'dataset' and a 'test_idx'"
                 faults.setdefault(fault, []).append(f"element {number}")
-            elif key in seen:
+            elif key.test_idx in seen.setdefault(key.dataset, set()):
                 faults.setdefault("have the dataset and test_idx of an earlier one", []).append(str(key))
             else:
-                seen.add(key)
+                seen[key.dataset].add(key.test_idx)
                 yield key, record
+    except GeneratorExit:  # not read to its end, so how many there are is not known
+        faults.clear()
+        raise
     finally:
         for fault, found in faults.items():
             problems.tell(place, f"left out {len(found)} of its elements, which {fault} (the first: {found[0]})")

@@ -13,7 +13,7 @@ rivals of it. `run_id` then names the step, and the step shares its run's run_co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from amemgym.memorybench.entry import DATASET_TYPES, DETAILS, PREDICT, RUN_CONFIG, SUMMARY, ResultEntry
@@ -49,27 +49,33 @@ def find_groups(
     around: Sequence[str],
     place: str,
     problems: Problems,
-    run_config: Callable[[str], Any],
+    run_configs: Callable[[Sequence[str]], Iterable[Any]],
 ) -> list[ResultEntry]:
     """The groups among an archive's files, in the order of their paths.
 
     `listed` are relative paths, `around` the folders that the root lies in (itself last), `place` names the archive in
-    problems, `run_config` reads the file at a relative path (None where it cannot).
+    problems, `run_configs` reads the files at some relative paths (None for one that it cannot).
     """
     folders: dict[str, list[str]] = {}
     for path in listed:
         folder, _, name = path.rpartition("/")
         folders.setdefault(folder, []).append(name)
-    entries = []
+    found = []
     for folder in _last_steps([folder for folder, names in folders.items() if any(name in names for name in _RESULTS)]):
         if (where := _where(folder.split("/") if folder else [], around)) is None:
             problems.tell(f"{place}/{folder}", "it holds results, but in no known layout; it is passed over")
             continue
-        config = config_of(folder, folders.get(folder, ()))
-        model = where.model or _model(config, folders, run_config)
+        found.append((folder, where))
+    asked = {folder: config_of(folder, folders[folder]) for folder, where in found if where.model is None}
+    everything = set(listed)
+    there = [path for path in asked.values() if path in everything]
+    models = dict(zip(there, map(model_in, run_configs(there)), strict=True))
+    entries = []
+    for folder, where in found:
+        model = where.model or models.get(asked[folder])
         if model is None:
             model = UNKNOWN_MODEL
-            problems.tell(f"{place}/{config}", f"no model is named in it; the group is listed under '{model}'")
+            problems.tell(f"{place}/{asked[folder]}", f"no model is named in it; the group is listed under '{model}'")
         files = sorted(folders[folder])
         entries.append(ResultEntry(**{**where._asdict(), "model": model}, relative_dir=folder or ".", files=files))
     return entries
@@ -131,11 +137,6 @@ def _tail(parts: Sequence[str]) -> tuple[str, str, str] | None:
     if len(set_and_baseline) < 2 or len(run) > 1 + is_step:
         return None
     return parts[0], parts[1], "/".join(run)
-
-
-def _model(config: str, folders: Mapping[str, Sequence[str]], run_config: Callable[[str], Any]) -> str | None:
-    folder, _, name = config.rpartition("/")
-    return model_in(run_config(config)) if name in folders.get(folder, ()) else None
 
 
 def model_in(config: Any) -> str | None:

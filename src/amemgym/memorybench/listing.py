@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from amemgym.errors import DataError
@@ -18,16 +19,17 @@ def list_groups(place: Place, has_manifest: bool, problems: Problems) -> list[Re
     """The groups of one archive, every run of a cell. Raises DataError where there are none."""
     if has_manifest:
         return read_manifest(place.path(MANIFEST), f"{place.name}/{MANIFEST}", problems, place.fault)
-    listed = place.listed()
 
-    def run_config(path: str) -> Any:
-        try:
-            return read_json(place.path(path), f"{place.name}/{path}")
-        except DataError as error:
-            problems.tell(f"{place.name}/{path}", str(error))
-            return None
+    def run_configs(paths: Sequence[str]) -> Iterator[Any]:
+        place.fetch(paths)
+        for path in paths:
+            try:
+                yield read_json(place.path(path), f"{place.name}/{path}")
+            except DataError as error:
+                problems.tell(f"{place.name}/{path}", str(error))
+                yield None
 
-    entries = find_groups(listed, place.around(), place.name, problems, run_config)
+    entries = find_groups(place.listed(), place.around(), place.name, problems, run_configs)
     if not entries:
         first = f"; the first problem: {problems[0]}" if problems else ""
         raise DataError(

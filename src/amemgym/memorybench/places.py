@@ -19,9 +19,10 @@ DEEPEST = 7
 
 
 class Place(Protocol):
-    """Where the files of one archive are; `name` stands for it in messages."""
+    """Where the files of one archive are; `name` stands for it in messages, and two of the same `identity` are one."""
 
     name: str
+    identity: str
 
     def path(self, relative: str) -> Path:
         """The file's path. Raises ResultFileMissing where it is absent, DataError where it cannot or may not be had."""
@@ -59,13 +60,18 @@ class Folder:
             self._real = root.resolve()
         except (OSError, ValueError, RuntimeError) as error:  # no permission, a NUL in it, a loop of links
             raise DataError(f"cannot read {root}: {getattr(error, 'strerror', None) or error}") from error
+        self.identity = str(self._real)
         self._allowed = [self._real, *_blobs(self._real)]
 
     def path(self, relative: str) -> Path:
         if fault := self.fault(relative):
             raise DataError(f"{self.name}: a path in it {fault}; it is not opened")
         path = self._real / relative
-        if not path.is_file():  # neither is a pipe, which would be waited for
+        try:
+            is_there = path.is_file()  # a pipe is none; it would be waited for
+        except OSError as error:
+            raise DataError(f"cannot read {path}: {error.strerror or error}") from error
+        if not is_there:
             raise ResultFileMissing(f"{self.name} has no file {relative}")
         return path
 

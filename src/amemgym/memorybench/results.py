@@ -9,6 +9,7 @@ words of a cell (exp, model, dataset_type, set_name, baseline) takes a `Cell` as
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -94,7 +95,7 @@ class MemoryBenchResults(Groups):
         check_choice(choose)
         root, problems = Path(root_dir), Problems()
         place = Folder(root)
-        runs = [Run(place, entry) for entry in list_groups(place, (root / MANIFEST).exists(), problems)]
+        runs = [Run(place, entry) for entry in list_groups(place, os.path.lexists(root / MANIFEST), problems)]
         return cls(repo_id, runs, problems, choose=choose, repo_type=repo_type, local_root=root)
 
     @classmethod

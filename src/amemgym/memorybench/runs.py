@@ -54,7 +54,7 @@ def one_a_cell(runs: Iterable[Run], choose: str, problems: Problems) -> dict[Cel
     cells: dict[Cell, list[Run]] = {}
     for run in runs:
         of_cell = cells.setdefault(run.entry.cell, [])
-        if not any(other.entry == run.entry and _is_one_place(other.place, run.place) for other in of_cell):
+        if not any(other.entry == run.entry and other.place.identity == run.place.identity for other in of_cell):
             of_cell.append(run)
     return {cell: _chosen(cell, of_cell, choose, problems) for cell, of_cell in cells.items()}
 
@@ -97,7 +97,3 @@ def _names(runs: Sequence[Run]) -> list[str]:
     if len(set(places)) == 1:
         return names
     return [f"{name} in {place}" for name, place in zip(names, places, strict=True)]
-
-
-def _is_one_place(one: Place, other: Place) -> bool:
-    return one is other or one.name == other.name

@@ -54,13 +54,12 @@ def _draw(figure: Figure, table: ResultTable) -> None:
     axes.text(columns + 0.7, -0.2, "n", ha="right", va="bottom", fontsize=6.5, color=QUIET)
     axes.set(xlim=(-beside, columns + n_width), ylim=(max(rows, 1), -above))
     axes.axis("off")
-    axes.set_title(
-        f"{plain(table.metric)} of each memory system, by model and {'data set' if table.by_dataset else 'set'}"
-    )
+    of = "data set" if table.by_dataset else "set"
+    axes.set_title(f"{plain(table.metric)} of each memory system, by model and {of}")
     footnote(
         figure,
-        f"{next(layout.reading(table))}. Colour: from the row's lowest value to its highest. In a frame: the row's best."
-        " Values of different rows are scaled by different statistics.",
+        f"{next(layout.reading(table))}. Colour: from the row's lowest value to its highest. In a frame: the row's"
+        " best. Values of different rows are scaled by different statistics.",
     )
 
 

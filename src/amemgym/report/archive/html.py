@@ -6,6 +6,10 @@ from amemgym.memorybench.comparison import ResultTable, TableRow
 from amemgym.memorybench.entry import WITHOUT_MEMORY
 from amemgym.report.archive import layout
 from amemgym.report.page import render
+from amemgym.secrets import redact
+
+#: characters of a column's name that need no break
+SHORT = 10
 
 
 def html_table(table: ResultTable) -> str:
@@ -22,7 +26,8 @@ def html_table(table: ResultTable) -> str:
         title=layout.title(table),
         headings=[layout.HEADINGS[word] for word in table.words],
         values=values,
-        gaining=gaining,
+        columns=list(map(_parts, table.baselines)),
+        gaining=list(map(_parts, gaining)),
         gains=[(spans, _gains(row, gaining), layout.gain_n(row)) for spans, row in zip(words, table.rows, strict=True)],
         reference=WITHOUT_MEMORY,
         standings_header=layout.STANDINGS,
@@ -34,6 +39,12 @@ def html_table(table: ResultTable) -> str:
         missing=sum(cell.value is None for row in table.rows for cell in row.cells),
         rank=layout.rank,
     )
+
+
+def _parts(name: str) -> list[str]:
+    """A long name in the parts between which it may be broken. Keys are struck out before they are in parts."""
+    whole = redact(name)
+    return whole.split("_") if len(whole) > SHORT else [whole]
 
 
 def _gains(row: TableRow, gaining: list[str]) -> list[tuple[object, str]]:

@@ -5,7 +5,7 @@ Names come from an archive. Here they are as they stand; each format makes them 
 
 from __future__ import annotations
 
-import unicodedata
+import re
 from collections.abc import Iterator, Sequence
 
 from amemgym import files
@@ -20,6 +20,8 @@ from amemgym.secrets import redact
 #: what a row's words are called above them
 HEADINGS = {"exp": "experiment", "model": "model", "dataset_type": "type", "set_name": "set", "dataset": "data set"}
 STANDINGS = ("baseline", "mean rank", "wins", "complete rows")
+#: signs that turn the direction of what follows, and halves of characters
+_UNSEEN = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _SCALED = "scaled by its data set's known minimum (0) and maximum (1), not cut off there"
 _STANDARD = "in standard deviations from its data set's known mean"
 _METRICS = {
@@ -38,12 +40,8 @@ _BY_DATASET = {
 def one_line(name: object) -> str:
     """A name as one line that a terminal may be given: without keys, control characters, or signs that turn the
     direction of what follows."""
-    line = " ".join(files.printable(redact(str(name))).split())
-    return "".join("\N{REPLACEMENT CHARACTER}" if unicodedata.category(sign) in _UNSEEN else sign for sign in line)
-
-
-#: control and format characters, line and paragraph separators, half characters
-_UNSEEN = ("Cc", "Cf", "Zl", "Zp", "Cs")
+    line = files.printable(" ".join(redact(str(name)).split()))
+    return _UNSEEN.sub("\N{REPLACEMENT CHARACTER}", line)
 
 
 def title(table: ResultTable) -> str:
