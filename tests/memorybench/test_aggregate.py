@@ -251,6 +251,10 @@ def test_which_metric_is_an_items_value(one: Any, metrics: Any, metric: str, val
     assert made.values == {(one["dataset"], 0): value}
 
 
+def test_of_items_with_one_key_the_first_counts() -> None:
+    assert item_values([item("Mine", 0, a=1), item("Mine", 0, a=2)]).values == {("Mine", 0): 1.0}
+
+
 def test_several_metrics_and_no_choice_are_no_value() -> None:
     made = summarize([item("JuDGE", 0, crime_f1=0.5, penalty=1.0)], {"JuDGE": B})
     assert made.average is None and "crime_f1, penalty" in made.why["average"] and "merged" in made.why["average"]

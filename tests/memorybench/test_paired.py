@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,6 +12,7 @@ from scipy import stats
 
 from amemgym.memorybench.paired import ALIKE, FEW, NO_ITEMS, ONE_ITEM, paired
 from amemgym.memorybench.ranks import best, ranks, standings
+from amemgym.scores.signflips import RESAMPLES
 
 
 def test_one_data_set_is_the_paired_t_test() -> None:
@@ -23,7 +26,7 @@ def test_one_data_set_is_the_paired_t_test() -> None:
 @pytest.mark.parametrize("equal", [False, True])
 def test_few_items_have_the_p_of_sign_flips(equal: bool) -> None:
     strata = {"a": [0.3, 0.1, -0.2, 0.4], "b": [1.0, 0.5, 2.0, 0.25, -0.5, 1.5, 0.75, 0.1, 0.2]}
-    assert sum(map(len, strata.values())) == FEW
+    assert sum(map(len, strata.values())) == FEW == int(math.log2(RESAMPLES))
     weights = [1 / (2 * len(values)) if equal else 1 / FEW for values in strata.values()]
     shares = [w * v for w, values in zip(weights, strata.values(), strict=True) for v in values]
     told = stats.permutation_test((shares,), np.sum, permutation_type="samples", n_resamples=np.inf)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import random
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from amemgym.cli.main import main
 from amemgym.errors import DataError, UnknownName
@@ -96,6 +99,41 @@ def test_values_that_a_model_merged_are_checked_in_the_summary_alone(tmp_path: P
     assert made.ok and made.numbers > 10
     assert any("several metrics (crime_f1, penalty)" in one.text for one in made.unchecked)
     assert any(one.text.endswith("Alpha cannot be recomputed") for one in made.unchecked)
+
+
+def test_an_f1_that_no_item_has_is_of_the_mean_precision_and_recall(tmp_path: Path) -> None:
+    def give(details: list[dict[str, Any]]) -> Any:
+        pairs = enumerate([(1.0, 0.5), (0.0, 0.25)])
+        return [{"test_idx": at, "metrics": {"crime_recall": r, "crime_precision": p}} for at, (r, p) in pairs]
+
+    summary = {"summary": {"crime_f1": 2 * 0.5 * 0.375 / 0.875, "crime_recall": 0.5}}
+    made = verify(archive(tmp_path, {"JuDGE": []}, summary, {}, give, dataset_type="single", set_name="JuDGE"))
+    assert made.ok and made.numbers == 2 and not made.unchecked
+
+
+JUNK = st.sampled_from([None, math.nan, 1e308, -1, 0, True, "x", "np.float64(1)", [], [1, 2, 3], {}, {"a": None}])
+
+
+@given(st.randoms(use_true_random=False), st.lists(JUNK, min_size=1, max_size=6))
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_junk_in_any_place_of_the_files_ends_in_no_traceback(
+    tmp_path: Path, rng: random.Random, junk: list[Any]
+) -> None:
+    root = archive(tmp_path, VALUES)
+    paths = [next(root.rglob(name)) for name in ("summary.json", "evaluate_details.json", "predict.json")]
+    paths.append(root / "normalization.json")
+    for one in junk:
+        path = rng.choice(paths)
+        value = json.loads(path.read_text())
+        place = value
+        while isinstance(place, dict | list) and place:
+            key = rng.choice(list(place) if isinstance(place, dict) else range(len(place)))
+            if rng.random() < 0.4 or not isinstance(place[key], dict | list):
+                place[key] = one
+                break
+            place = place[key]
+        path.write_text(json.dumps(value))
+    json.dumps(verify(root, replies=True).as_dict(), allow_nan=False)
 
 
 @pytest.mark.parametrize("name", ["summary.json", "evaluate_details.json", "predict.json"])

@@ -14,11 +14,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from amemgym.memorybench.metric import JUDGE_ERROR, Chosen, Metrics, Picker, choose, numbered
+from amemgym.memorybench.metric import JUDGE_ERROR, Chosen, Metrics, Picker, Read, choose, numbered
 from amemgym.memorybench.normalization import Normalization, Statistics, group_of
 from amemgym.memorybench.summary import AVERAGE, JUDGE, SUMMARY_METRICS, WEIGHTED, Z_SCORE, Sums
 from amemgym.memorybench.sums import ExactSum
 from amemgym.memorybench.values import number
+
+#: how many metrics' names are kept of a data set, for messages
+_PRESENT = 20
 
 
 @dataclass(frozen=True)
@@ -190,36 +193,47 @@ class Tallies:
 
     def __init__(self, normalization: Normalization | None, metrics: Metrics | None = None) -> None:
         self._normalization = normalization
-        self._picker = Picker(metrics)
+        self.picker = Picker(metrics)
         self._groups: dict[str, _Group] = {}
         self._means: dict[str, ExactSum] = {}
         self._items = 0
 
     def add(self, item: Any, place: str) -> None:
         """Count an item; `place` says which it is. Raises DataError."""
-        read = self._picker.read(item, place)
-        group = self._groups.setdefault(group_of(read.dataset), _Group())
-        group.items += 1
-        self._items += 1
+        self.add_read(self.picker.read(item, place), item)
+
+    def add_read(self, read: Read, item: Any) -> None:
+        """Count an item that the picker has read."""
+        name = group_of(read.dataset)
+        group = self._group(name)
         group.failed += read.failed
-        group.named |= self._picker.named(read.dataset) is not None
-        group.several.update(dict.fromkeys(read.several))
-        if len(group.present) < len(group.several) + 20:
+        group.named |= self.picker.named(read.dataset) is not None
+        if read.several:
+            group.several.update(dict.fromkeys(read.several))
+        if len(group.present) < _PRESENT and read.value is None:
             group.present.update(dict.fromkeys(read.present))
         if read.metric is not None:
-            self._count(group_of(read.dataset), group, read.metric, read.value)
+            self._count(name, group, read.metric, read.value)
         if self._normalization is None:
             self._count_all(item, failed=read.failed)
 
     def add_value(self, dataset: str, value: float | None) -> None:
         """Count a value whose metric is not known."""
-        group = self._groups.setdefault(group_of(dataset), _Group())
+        name = group_of(dataset)
+        self._count(name, self._group(name), "", value)
+
+    def _group(self, name: str) -> _Group:
+        group = self._groups.get(name)
+        if group is None:
+            group = self._groups[name] = _Group()
         group.items += 1
         self._items += 1
-        self._count(group_of(dataset), group, "", value)
+        return group
 
     def _count(self, name: str, group: _Group, metric: str, value: float | None) -> None:
-        tally = group.tallies.setdefault(metric, _Tally())
+        tally = group.tallies.get(metric)
+        if tally is None:
+            tally = group.tallies[metric] = _Tally()
         if value is not None:
             tally.add(value, None if self._normalization is None else self._normalization.get(name))
 
@@ -233,7 +247,7 @@ class Tallies:
 
     def aggregate(self, *, partial: bool = False, known: Iterable[str] = ()) -> Aggregate:
         """The scores of what was counted. Raises UnknownName, for a data set unless it is one of those `known`."""
-        self._picker.check([*(self._normalization or ()), *known])
+        self.picker.check([*(self._normalization or ()), *known])
         datasets = {name: self._dataset(name, group) for name, group in sorted(self._groups.items())}
         absent = {name: one.why.get("value", "no item has a value") for name, one in datasets.items() if not one.n}
         absent.update(dict.fromkeys((name for name in self._normalization or () if name not in datasets), "no items"))
@@ -288,7 +302,7 @@ def _whys(name: str, chosen: Chosen, group: _Group, n: int, normalization: Norma
     """Why a data set has no value, or no normalised one."""
     why: dict[str, str] = {}
     if not n:
-        has = ", ".join([*group.present][:12])
+        has = ", ".join(map(str, [*group.present][:12]))
         named = f"no item has a value under '{chosen.metric}' (they have: {has})" if group.named and has else None
         why["value"] = chosen.why or named or "no item has a value"
         if group.several or len(group.tallies) > 1:

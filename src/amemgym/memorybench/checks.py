@@ -202,7 +202,7 @@ def warn_of_items(findings: CellFindings, items: Items, means: Means) -> None:
     """What is odd about a cell's items, whether or not its numbers come out."""
     aggregate = items.aggregate
     if items.unreadable:
-        findings.warn(f"{items_(len(items.unreadable))} left out that cannot be read ({items.unreadable[0]})")
+        findings.warn(f"{items_(items.unreadable)} left out that cannot be read ({items.fault})")
     if items.repeated:
         findings.warn(f"{items_(items.repeated)} left out with the dataset and test_idx of an earlier one")
     failed = sum(one.failed for one in aggregate.datasets.values())

@@ -32,7 +32,6 @@ from amemgym.memorybench.metric import Metrics
 from amemgym.memorybench.normalization import Normalization, group_of, read_normalizations
 from amemgym.memorybench.ranks import best, ranks, standings
 from amemgym.memorybench.summary import AVERAGE, SUMMARY_METRICS, WEIGHTED, Z_SCORE, Summary
-from amemgym.scores.pairs import adjusted_ps
 
 if TYPE_CHECKING:
     from amemgym.memorybench.results import MemoryBenchResults
@@ -86,6 +85,8 @@ def compare(
     if intervals:
         made.read([cell for cell in there if cell.baseline == WITHOUT_MEMORY and cell not in shown])
         rows = _adjusted(list(_with_gains(made, rows, chosen, _statistics(made, there, normalization))))
+        if (wrong := [error for error in made.unknown if error is not None]) and len(wrong) == len(made.unknown):
+            raise wrong[0]
         made.notes += _gain_notes(rows)
     values = [{cell.baseline: cell.value for cell in row.cells} for row in rows]
     return ResultTable(
@@ -109,6 +110,8 @@ class _Making:
     scores: dict[Cell, dict[str | None, dict[str, float | None]]] = field(default_factory=dict)
     counts: dict[Cell, Mapping[str | None, int | None]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    #: for each group whose items were read, the error where what `metrics` names is none of its
+    unknown: list[UnknownName | None] = field(default_factory=list)
 
     def read(self, cells: Sequence[Cell]) -> None:
         for cell, summary in self.results.summaries(cells).items():
@@ -243,11 +246,16 @@ def _details(made: _Making, cell: Cell, keys: dict[ItemKey, int], is_reference: 
     """A group's values, or why there are none."""
     if not made.results.has(cell):
         return f"the archive has no results of {cell.baseline} for {cell.exp}/{cell.model}/{cell.set_name}"
-    return reading(lambda: read_details(made.results.items(cell), made.metrics, keys, is_reference=is_reference))
+    details = reading(lambda: read_details(made.results.items(cell), made.metrics, keys, is_reference=is_reference))
+    if isinstance(details, Details):
+        made.unknown.append(details.unknown)
+    return details
 
 
 def _adjusted(rows: Sequence[TableRow]) -> list[TableRow]:
     """With each gain's p for all gains that were looked at together."""
+    from amemgym.scores.pairs import adjusted_ps  # whoever only reads an archive need not load what plays and scores
+
     ps = iter(adjusted_ps([cell.gain.p for row in rows for cell in row.cells if cell.gain is not None]))
     return [
         replace(row, cells=tuple(cell if cell.gain is None else _told(cell, cell.gain, next(ps)) for cell in row.cells))

@@ -11,7 +11,6 @@ from typing import Any
 
 from amemgym.memorybench.paired import Paired
 from amemgym.memorybench.ranks import Standing
-from amemgym.scores.verdict import NOT_SHOWN, verdict
 
 
 @dataclass(frozen=True)
@@ -59,12 +58,9 @@ class Gain:
     @property
     def verdict(self) -> str:
         """better, worse, or not shown to be better."""
-        return verdict(self.interval, self.p_adjusted)
+        from amemgym.scores.verdict import verdict  # whoever only reads an archive need not load what plays and scores
 
-    @property
-    def is_shown(self) -> bool:
-        """Whether it is shown to be better or worse."""
-        return self.verdict != NOT_SHOWN
+        return verdict(self.interval, self.p_adjusted)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from amemgym.errors import DataError
+from amemgym.errors import DataError, UnknownName
 from amemgym.memorybench.comparison import Gain
 from amemgym.memorybench.items import Item, ItemKey
 from amemgym.memorybench.metric import Metrics, Picker, choose
@@ -36,10 +36,12 @@ class Values:
 
 @dataclass(frozen=True)
 class Details:
-    """A group's values by data set, as aggregated; `why` has the data sets without any."""
+    """A group's values by data set, as aggregated; `why` has the data sets without any. `unknown` is the error where
+    the metric or data set that the caller names is none of the group's, which may be another group's."""
 
     datasets: dict[str, Values]
     why: dict[str, str]
+    unknown: UnknownName | None = None
 
 
 def read_details(
@@ -74,6 +76,10 @@ def read_details(
             why[group] = chosen.why or ""
         else:
             datasets[group] = by_metric.get(chosen.metric, Values(chosen.metric))
+    try:
+        picker.check()
+    except UnknownName as error:
+        return Details(datasets, why, error)
     return Details(datasets, why)
 
 

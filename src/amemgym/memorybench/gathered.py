@@ -8,7 +8,7 @@ from typing import Any
 
 from amemgym.errors import DataError
 from amemgym.memorybench.aggregate import Aggregate, Tallies
-from amemgym.memorybench.metric import JUDGE_ERROR, Metrics, Picker, parts
+from amemgym.memorybench.metric import JUDGE_ERROR, Metrics, parts
 from amemgym.memorybench.normalization import Normalization, group_of
 from amemgym.memorybench.recompute import JUDGED, NULL, Record, kind_of
 from amemgym.memorybench.summary import JUDGE
@@ -23,7 +23,8 @@ class Items:
     kept: list[tuple[tuple[str, Any], str, str | None, float | None, str]]
     every: list[tuple[tuple[str, Any], Mapping[str, Any]]]
     repeated: int
-    unreadable: list[str]
+    unreadable: int = 0
+    fault: str = ""
     datasets: set[str] = field(default_factory=set)
 
     def keys(self) -> set[tuple[str, Any]]:
@@ -73,9 +74,8 @@ def read_items(
     records: Iterable[Any], metrics: Metrics | None, normalization: Normalization | None, *, single: str | None = None
 ) -> Items:
     """One pass over a group's items; each counts once, the first of its key. `single` is the one data set's name."""
-    picker = Picker(metrics)
     tallies = Tallies(None if single is not None else normalization, metrics)
-    items = Items(tallies.aggregate(), [], [], 0, [])
+    items = Items(tallies.aggregate(), [], [], 0)
     seen: set[Any] = set()
     for at, record in enumerate(records):
         place = f"element {at} of evaluate_details.json"
@@ -84,16 +84,17 @@ def read_items(
         try:
             dataset, values = parts(record, place)
         except DataError as error:
-            items.unreadable.append(str(error))
+            items.unreadable += 1
+            items.fault = items.fault or str(error)
             continue
-        read = picker.read(record, place)
+        read = tallies.picker.read(record, place)
         index = record.get("test_idx") if isinstance(record, Mapping) else record.key.test_idx
         items.datasets.add(dataset)
         key = (dataset, at if index is None or not isinstance(index, int | float | str) else index)
         if key in seen:
             items.repeated += 1
         else:
-            tallies.add(record, place)
+            tallies.add_read(read, record)
         seen.add(key)
         if single is not None:
             items.every.append((key, values))

@@ -73,11 +73,11 @@ class Picker:
     def read(self, item: Any, place: str) -> Read:
         """What an item has: a published detail (a mapping with `dataset` and `metrics`), or one with a `key`."""
         dataset, metrics = parts(item, place)
-        self._datasets.update((dataset, group_of(dataset)))
-        present = tuple(map(str, metrics))
-        if len(self._present) < _SHOWN:
+        self._datasets.add(dataset)
+        present = tuple(metrics)
+        if self._metrics is not None and not self._found:  # only then may a message have to list them
             self._present.update(dict.fromkeys(name for name in present if number(metrics[name]) is not None))
-        failed = number(metrics.get(JUDGE_ERROR)) == 1
+        failed = JUDGE_ERROR in metrics and number(metrics[JUDGE_ERROR]) == 1
         named = self.named(dataset)
         if named is not None:
             self._found |= named in metrics
@@ -99,13 +99,13 @@ class Picker:
         """Raises UnknownName where the caller's metric is in no item, or a data set named is none of the items' or of
         those `known`."""
         if isinstance(self._metrics, Mapping):
-            names = self._datasets | set(known)
+            names = self._datasets | set(map(group_of, self._datasets)) | set(known)
             for dataset in self._metrics:
                 if self._datasets and dataset not in names:
                     raise UnknownName("data set", dataset, sorted(names), "It was named to choose its metric.")
             return
         if not self._found and self._datasets:
-            raise UnknownName("metric", str(self._metrics), [*self._present], "No item has it.")
+            raise UnknownName("metric", str(self._metrics), [*self._present][:_SHOWN], "No item has it.")
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def choose(dataset: str, picked: Iterable[str], several: Iterable[str], *, named
     for name in () if named else (JUDGE, known_metric(dataset)):
         if name is not None and name in names:
             return Chosen(name)
-    several = sorted(dict.fromkeys([*several, *(names if len(names) > 1 else ())]))
+    several = sorted(map(str, dict.fromkeys([*several, *(names if len(names) > 1 else ())])))
     if several:
         return Chosen(
             None,
@@ -136,7 +136,7 @@ def choose(dataset: str, picked: Iterable[str], several: Iterable[str], *, named
 @dataclass(frozen=True)
 class ItemValues:
     """One number an item, by (data set, test_idx); None where it is missing. `metrics` are those of the data sets, as
-    aggregated; `why` has the data sets that have none. An item that is there twice has its last value."""
+    aggregated; `why` has the data sets that have none. Of items with one key the first counts."""
 
     values: dict[tuple[str, int | str], float | None]
     metrics: dict[str, str]
@@ -149,7 +149,7 @@ def item_values(items: Iterable[Any], metrics: Metrics | None = None) -> ItemVal
     reads: dict[tuple[str, int | str], Read] = {}
     for place, item in numbered(items):
         read = picker.read(item, place)
-        reads[read.dataset, _index(item, place)] = read
+        reads.setdefault((read.dataset, _index(item, place)), read)
     picker.check()
     groups: dict[str, list[Read]] = {}
     for read in reads.values():
@@ -181,13 +181,13 @@ def numbered(items: Iterable[Any]) -> Iterator[tuple[str, Any]]:
 
 def parts(item: Any, place: str) -> tuple[str, Mapping[str, Any]]:
     """An item's data set and metrics. Raises DataError where it has none."""
-    if isinstance(item, Mapping):
+    if isinstance(item, dict) or isinstance(item, Mapping):  # the first is quick  # noqa: SIM101
         dataset, metrics = item.get("dataset"), item.get("metrics")
     else:
         dataset, metrics = getattr(getattr(item, "key", None), "dataset", None), getattr(item, "metrics", None)
     if not isinstance(dataset, str) or not dataset:
         raise DataError(f"{place}: no 'dataset'; each item should be {_ITEM}")
-    if not isinstance(metrics, Mapping):
+    if not (isinstance(metrics, dict) or isinstance(metrics, Mapping)):  # noqa: SIM101
         raise DataError(f"{place}, data set '{dataset}': 'metrics' is no object; each item should be {_ITEM}")
     return dataset, metrics
 

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ _NAMES = {"low": ("min",), "high": ("max",), "mu": ("mu", "mean"), "sigma": ("si
 _NEEDED = ("low", "high")
 
 
+@lru_cache(maxsize=1024)
 def group_of(dataset: str) -> str:
     """The name that a data set is aggregated under: Locomo-0 … Locomo-9 are Locomo, every other is itself."""
     return "Locomo" if _LOCOMO.fullmatch(dataset) else dataset

@@ -12,10 +12,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from amemgym.scores.signflips import RESAMPLES, sign_flip_p
-
-#: up to so many items, every choice of signs is looked at
-FEW = int(math.log2(RESAMPLES))
+#: up to so many items, `sign_flip_p` looks at every choice of signs
+FEW = 13
 #: a standard error below this is what rounding leaves of none
 NO_SPREAD = 1e-12
 
@@ -62,7 +60,10 @@ def paired(differences: Mapping[str, Sequence[float]], *, equal: bool = False, l
         return Paired(value, None, None, n, ALIKE)
     freedom = variance**2 / math.fsum(part**2 / free for part, free in parts)
 
-    from scipy.special import stdtr, stdtrit  # takes its time, so only where an interval is wanted
+    # these take their time, so only where an interval is wanted
+    from scipy.special import stdtr, stdtrit
+
+    from amemgym.scores.signflips import sign_flip_p
 
     half = float(stdtrit(freedom, 0.5 + level / 2)) * error
     if n > FEW:

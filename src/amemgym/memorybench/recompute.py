@@ -36,6 +36,10 @@ NUMPY, NULL, JUDGED = "numpy", "null", "judge"
 FIRST, LAST, EACH = "first", "last", "each"
 
 
+#: a published n further above the items than this is no count of items
+MOST_FILLED = 100_000
+
+
 @dataclass(frozen=True)
 class Record:
     """One item as its file has it. `kind` is "" of a plain value, NUMPY of a numpy number written as text, NULL of
@@ -94,7 +98,8 @@ class Case:
         found.update({name: list(of) for name, of in self.replaced.get(way.values, {}).items()})
         if way.filled:
             for name, values in found.items():
-                values += [0.0] * (self.published.get(name, 0) - len(values))
+                lacking = self.published.get(name, 0) - len(values)
+                values += [0.0] * (lacking if lacking <= MOST_FILLED else 0)
         return found
 
 

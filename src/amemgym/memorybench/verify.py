@@ -193,7 +193,7 @@ def _verify_cell(
         _look_at_replies(findings, archive, cell, items)
     findings.close()
     # of all cells, the names of their data sets are kept, and no items
-    return Items(items.aggregate, [], [], 0, [], items.datasets)
+    return Items(items.aggregate, [], [], 0, datasets=items.datasets)
 
 
 def _look_at_replies(findings: CellFindings, archive: MemoryBenchResults, cell: Cell, items: Items) -> None:

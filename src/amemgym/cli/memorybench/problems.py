@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from amemgym.report.archive.layout import one_line
-
 if TYPE_CHECKING:
     from amemgym.memorybench import MemoryBenchResults
 
@@ -17,6 +15,8 @@ LISTED = 10
 
 def show_problems(results: MemoryBenchResults) -> None:
     """The first of them as notes, and how many more there are."""
+    from amemgym.report.archive.layout import one_line
+
     console = Console(stderr=True, highlight=False)
     problems = results.problems
     for problem in problems[:LISTED]:

@@ -9,6 +9,7 @@ import typer
 from amemgym.cli.console import Output
 from amemgym.cli.memorybench.problems import show_problems
 from amemgym.cli.memorybench.source import Archives, Baselines, Choose, DatasetType, Exp, Models, Sets, names
+from amemgym.cli.memorybench.verify import metrics_of
 from amemgym.cli.report import show_paths
 
 
@@ -29,6 +30,10 @@ def table_command(
     ] = False,
     normalization: Annotated[
         str | None, typer.Option(help="statistics for gains (default: the archive's own)", metavar="FILE")
+    ] = None,
+    item_metric: Annotated[
+        str | None,
+        typer.Option(help="the items' metric for gains, for all data sets or as DATASET=NAME,…", metavar="NAME"),
     ] = None,
     format: Annotated[
         str | None,
@@ -64,6 +69,7 @@ def table_command(
         baselines=names(baselines),
         by_dataset=by_dataset,
         normalization=normalization,
+        metrics=metrics_of(item_metric),
         intervals=gains,
     )
     if out is not None or chosen not in TEXTS:
