@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from amemgym.memorybench import Verification
-from amemgym.memorybench.normalization import group_of
+from amemgym.memorybench.aggregating.normalization import group_of
 from tests.support.archive import STATISTICS, Group, normalization_of, summary_of, write_archive
 
 VALUES = {"Alpha": [3.0, 7.0, 9.5, 4.25, 0.75], "Beta&Gamma": [0.31, 0.62, 0.45, 0.58]}

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from amemgym.errors import DataError, UnknownName
 from amemgym.memorybench import Normalization, aggregate_sums, item_values, read_collected, summarize
-from amemgym.memorybench.collected import Collected, CollectedCell
-from amemgym.memorybench.normalization import Statistics, group_of, read_normalizations
+from amemgym.memorybench.aggregating.collected import Collected, CollectedCell
+from amemgym.memorybench.aggregating.normalization import Statistics, group_of, read_normalizations
+from amemgym.memorybench.aggregating.sums import ExactSum
 from amemgym.memorybench.summary import SUMMARY_METRICS, DatasetSummary, read_summary
-from amemgym.memorybench.sums import ExactSum
 from tests.support.archive import STATISTICS, normalization_of, summary_of
 from tests.support.shared import shared
 

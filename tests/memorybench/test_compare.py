@@ -14,9 +14,9 @@ import pytest
 from scipy import stats
 
 from amemgym.errors import DataError, UnknownName
-from amemgym.memorybench.compare import compare
-from amemgym.memorybench.comparison import Gain, ResultTable
-from amemgym.memorybench.results import MemoryBenchResults
+from amemgym.memorybench.comparing.compare import compare
+from amemgym.memorybench.comparing.comparison import Gain, ResultTable
+from amemgym.memorybench.reading.results import MemoryBenchResults
 from tests.support.archive import STATISTICS, Group, normalization_of, write_archive
 
 ALPHA = [1.0, 4.0, 2.0, 8.0, 6.0, 3.0, 7.0, 5.0, 2.0, 4.0]

@@ -18,7 +18,7 @@ from amemgym.api import score
 from amemgym.errors import DataError, RunDirectoryError, UsageError
 from amemgym.files import held
 from amemgym.memorybench import Cell, MemoryBenchResults, export_runs
-from amemgym.memorybench.folders import folder_name, group_folder
+from amemgym.memorybench.exporting.folders import folder_name, group_folder
 from tests.cli.helpers import inside, sentence, succeeded
 from tests.cli.warm import die_at_write, warm
 from tests.memorybench.exporting import contents, data, laid_out, played, read

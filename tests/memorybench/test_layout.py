@@ -10,7 +10,7 @@ import pytest
 
 from amemgym.errors import DataError
 from amemgym.memorybench import MemoryBenchResults
-from amemgym.memorybench.layout import model_in
+from amemgym.memorybench.reading.layout import model_in
 from tests.support.archive import Group, folder_of, write_archive
 
 GROUPS = [

@@ -10,7 +10,7 @@ import pytest
 
 from amemgym.errors import DataError
 from amemgym.memorybench import MemoryBenchResults
-from amemgym.memorybench.manifest import split_setting
+from amemgym.memorybench.reading.manifest import split_setting
 
 GOOD: dict[str, Any] = {
     "exp": "off-policy",

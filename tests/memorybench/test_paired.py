@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from amemgym.memorybench.paired import ALIKE, FEW, NO_ITEMS, ONE_ITEM, paired
-from amemgym.memorybench.ranks import best, ranks, standings
+from amemgym.memorybench.comparing.paired import ALIKE, FEW, NO_ITEMS, ONE_ITEM, paired
+from amemgym.memorybench.comparing.ranks import best, ranks, standings
 from amemgym.scores.signflips import RESAMPLES
 
 

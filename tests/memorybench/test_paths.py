@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from amemgym.errors import DataError, ResultFileMissing
 from amemgym.memorybench import MemoryBenchResults
-from amemgym.memorybench.paths import joined_path, path_fault
-from amemgym.memorybench.places import Folder
+from amemgym.memorybench.reading.paths import joined_path, path_fault
+from amemgym.memorybench.reading.places import Folder
 from tests.memorybench.test_manifest import GOOD, OTHER
 
 CRAFTED = [

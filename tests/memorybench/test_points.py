@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from amemgym.errors import DataError
 from amemgym.memorybench import DataPoint, Feedback, ItemKey, load_points
-from amemgym.memorybench.embedded import DEEPEST, LONGEST, read_embedded
+from amemgym.memorybench.dialogs.embedded import DEEPEST, LONGEST, read_embedded
 from amemgym.messages import Message
 from tests.support.points import CANARY, chat, jsonl, point, trained
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from amemgym import secrets
 from amemgym.memorybench import MemoryBenchResults
-from amemgym.memorybench.redacted import is_secret_name, redacted
+from amemgym.memorybench.reading.redacted import is_secret_name, redacted
 from tests.support.archive import Group, write_archive
 
 SECRET_NAMES = [

@@ -28,7 +28,7 @@ from amemgym.evaluate import RunWatcher, put_to_copy
 from amemgym.llm import Request
 from amemgym.memory import Item, Memory
 from amemgym.memorybench import MemoryBenchResults, load_points, predict, remember, sessions
-from amemgym.memorybench.replay import asked
+from amemgym.memorybench.dialogs.replay import asked
 from amemgym.tasks import Reply
 from tests.cli.helpers import contents
 from tests.evaluate.echo import Diary, echo, every_model, mark, until

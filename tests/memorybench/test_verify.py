@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from amemgym.cli.main import main
 from amemgym.errors import DataError, UnknownName
 from amemgym.memorybench import MemoryBenchResults, Verification, verify
-from amemgym.memorybench.normalization import Normalization
+from amemgym.memorybench.aggregating.normalization import Normalization
 from tests.memorybench.planted import VALUES, archive, causes, zeroed
 from tests.support.archive import STATISTICS, Group, normalization_of, summary_of, write_archive
 from tests.support.shared import shared

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from amemgym.memorybench import verify
-from amemgym.memorybench.normalization import group_of
+from amemgym.memorybench.aggregating.normalization import group_of
 from tests.memorybench.planted import LOCOMO, VALUES, WITH_LOCOMO, archive, causes, replaced, set_cause, zeroed
 from tests.support.archive import STATISTICS, normalization_of, summary_of
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from amemgym.memorybench.comparison import Gain, Place, ResultTable, TableCell, TableRow
-from amemgym.memorybench.ranks import best, ranks, standings
+from amemgym.memorybench.comparing.comparison import Gain, Place, ResultTable, TableCell, TableRow
+from amemgym.memorybench.comparing.ranks import best, ranks, standings
 
 WITHOUT = "wo_memory"
 SHOWN = Gain(0.125, (0.051, 0.199), 0.001, 40, 0.125, None, 0.002)

@@ -17,7 +17,7 @@ from playwright.sync_api import Browser
 
 from amemgym import secrets
 from amemgym.errors import UnknownName, UsageError
-from amemgym.memorybench.comparison import ResultTable
+from amemgym.memorybench.comparing.comparison import ResultTable
 from amemgym.report.archive import (
     FORMATS,
     TEXTS,

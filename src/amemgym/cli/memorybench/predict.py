@@ -16,8 +16,8 @@ from amemgym.cli.run import field_help
 from amemgym.errors import RunFailed
 from amemgym.evaluate import RunWatcher
 from amemgym.memorybench import PredictReport, predict
-from amemgym.memorybench.predicting import AGENTS, KEPT, SETTINGS
-from amemgym.memorybench.sessions import SEED
+from amemgym.memorybench.dialogs.predicting import AGENTS, KEPT, SETTINGS
+from amemgym.memorybench.dialogs.sessions import SEED
 
 
 class PredictBars(Bars, RunWatcher):

@@ -16,12 +16,12 @@ from rich.markup import escape
 
 from amemgym.clean import clean
 from amemgym.errors import DataError
-from amemgym.memorybench.contents import Contents
+from amemgym.memorybench.aggregating.normalization import group_of
+from amemgym.memorybench.comparing.gains import count_values
 from amemgym.memorybench.entry import DETAILS, GROUP_FILES, PREDICT, RUN_CONFIG, Cell
-from amemgym.memorybench.gains import count_values
 from amemgym.memorybench.items import Joined
-from amemgym.memorybench.normalization import group_of
-from amemgym.memorybench.results import MemoryBenchResults
+from amemgym.memorybench.reading.contents import Contents
+from amemgym.memorybench.reading.results import MemoryBenchResults
 from amemgym.memorybench.summary import Summary
 from amemgym.report.archive.layout import one_line
 from amemgym.report.archive.terminal import table_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amemgym.memorybench.comparison import ResultTable
+from amemgym.memorybench.comparing.comparison import ResultTable
 from amemgym.report.archive.long import COLUMNS, long_rows
 from amemgym.report.rows import csv_cell
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from amemgym.errors import UsageError
-from amemgym.memorybench.comparison import Place, ResultTable
+from amemgym.memorybench.comparing.comparison import Place, ResultTable
 from amemgym.report.archive import layout
 from amemgym.report.ink import INK, LINE, QUIET, check_figures, drawn, footnote, plain, width_of
 from amemgym.report.wording import number

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from amemgym.clean import clean
 from amemgym.errors import UsageError
-from amemgym.memorybench.comparison import ResultTable
+from amemgym.memorybench.comparing.comparison import ResultTable
 from amemgym.report.archive.long import COLUMNS, long_rows
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amemgym.memorybench.comparison import ResultTable, TableRow
+from amemgym.memorybench.comparing.comparison import ResultTable, TableRow
 from amemgym.memorybench.entry import WITHOUT_MEMORY
 from amemgym.report.archive import layout
 from amemgym.report.page import render

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from amemgym.memorybench.comparison import ResultTable, TableCell
+from amemgym.memorybench.comparing.comparison import ResultTable, TableCell
 from amemgym.memorybench.entry import WITHOUT_MEMORY
 from amemgym.report.archive import layout
 from amemgym.report.archive.layout import one_line

@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from amemgym import files
-from amemgym.memorybench.comparison import Gain, ResultTable, TableCell, TableRow
+from amemgym.memorybench.comparing.comparison import Gain, ResultTable, TableCell, TableRow
+from amemgym.memorybench.comparing.gains import OWN
 from amemgym.memorybench.entry import WITHOUT_MEMORY
-from amemgym.memorybench.gains import OWN
 from amemgym.memorybench.summary import AVERAGE, WEIGHTED, Z_SCORE
 from amemgym.report.wording import NONE, count, number
 from amemgym.scores.verdict import BETTER, WORSE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from amemgym.clean import clean
-from amemgym.memorybench.comparison import Gain, Place, ResultTable, TableCell
+from amemgym.memorybench.comparing.comparison import Gain, Place, ResultTable, TableCell
 from amemgym.report.rows import Row
 
 #: every column and its type, in order; null is missing

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from amemgym.memorybench.comparison import ResultTable, TableCell
+from amemgym.memorybench.comparing.comparison import ResultTable, TableCell
 from amemgym.memorybench.entry import WITHOUT_MEMORY
 from amemgym.report.archive import layout
 from amemgym.report.archive.layout import one_line

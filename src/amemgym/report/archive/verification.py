@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from amemgym import files
-from amemgym.memorybench.verification import Difference, Remark, Verification, plural
+from amemgym.memorybench.verifying.verification import Difference, Remark, Verification, plural
 from amemgym.report.archive.layout import one_line
 from amemgym.report.archive.terminal import table_of
 from amemgym.report.table import print_whole

@@ -11,7 +11,7 @@ from rich.console import Console
 from amemgym import files
 from amemgym.clean import clean
 from amemgym.errors import UnknownName, UsageError
-from amemgym.memorybench.comparison import ResultTable
+from amemgym.memorybench.comparing.comparison import ResultTable
 from amemgym.report.archive.csv import csv_table
 from amemgym.report.archive.figure import heat_map
 from amemgym.report.archive.html import html_table

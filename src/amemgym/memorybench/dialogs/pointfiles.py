@@ -1,0 +1,208 @@
+"""Files of data points, read record by record: .json (a list), .jsonl, .parquet, or folders of them.
+
+A record that cannot be read is a problem with its file and number; the rest goes on. Of parquet only the columns that
+are wanted are read at all, of the others `info` is dropped as soon as a record is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from amemgym import files
+from amemgym.errors import DataError
+from amemgym.memorybench.dialogs.points import (
+    DIALOG_OF,
+    FEEDBACK_OF,
+    DataPoint,
+    Gold,
+    methods_of,
+    read_gold,
+    read_point,
+)
+from amemgym.memorybench.items import ItemKey
+from amemgym.memorybench.problems import Problem
+from amemgym.memorybench.reading.stream import stream
+
+ENDINGS = (".json", ".jsonl", ".parquet")
+#: what the original calls its files of dialogs, in DATASET/base or DATASET/SYSTEM
+DIALOGS = "dialogs.json"
+BASE = "base"
+#: rows of a parquet file in memory at once
+ROWS = 64
+_COLUMNS = ("test_idx", "input_prompt", "input_chat_messages", "dataset_name", "dataset", "lang")
+Source = str | Path
+
+
+@dataclass(frozen=True)
+class Points:
+    """What was read: the points in the order of the files, and what was wrong. `gold` is empty unless asked for."""
+
+    points: tuple[DataPoint, ...]
+    problems: tuple[Problem, ...] = ()
+    gold: Mapping[ItemKey, Gold] = field(default_factory=dict, repr=False)
+
+    @property
+    def datasets(self) -> list[str]:
+        """The data sets that they are of."""
+        return sorted({point.dataset for point in self.points})
+
+
+def load_points(
+    path: Source | Sequence[Source],
+    method: str | None = None,
+    *,
+    split: str | None = None,
+    dataset: str | None = None,
+    gold: bool = False,
+) -> Points:
+    """The data points in a file, a folder, or several of them.
+
+    Args:
+        path: .json, .jsonl or .parquet files, or folders, of which every file of the split is read, at any depth.
+        method: the memory system whose dialogs are taken where a record has one for each.
+        split: train or test; in a folder, the files whose names begin with it (train also: dialogs.json). None: both.
+        dataset: the data set of records that do not name theirs; default: their folder's name.
+        gold: whether to read what points are evaluated by; never needed to run an agent.
+
+    Raises:
+        DataError: where nothing is there, or a whole file cannot be read.
+    """
+    problems: list[Problem] = []
+    golds: dict[ItemKey, Gold] = {}
+    points = tuple(
+        iter_points(path, method, split=split, dataset=dataset, problems=problems, gold=golds if gold else None)
+    )
+    return Points(points, tuple(problems), golds)
+
+
+def iter_points(
+    path: Source | Sequence[Source],
+    method: str | None = None,
+    *,
+    split: str | None = None,
+    dataset: str | None = None,
+    problems: list[Problem] | None = None,
+    gold: dict[ItemKey, Gold] | None = None,
+) -> Iterator[DataPoint]:
+    """The same one by one: `problems` and `gold` are filled as they come."""
+    told = [] if problems is None else problems
+    seen: set[ItemKey] = set()
+    for source in [path] if isinstance(path, str | Path) else path:
+        for file in _files(files.at_home(source), split, method):
+            home = dataset or _home(file)
+            systems: set[str] = set()
+            for place, record in _records(file, method, gold is not None, told):
+                # a refusal has the record's number
+                def say(text: str, file: Path = file, place: str = place) -> None:
+                    told.append(Problem(str(file), f"{place}: {text}"))
+
+                try:
+                    point = read_point(record, home, method, say)
+                except ValueError as error:
+                    say(str(error))
+                    continue
+                if point.key in seen:
+                    say(f"{point.dataset} {point.test_idx} was there before, and the first one is taken")
+                    continue
+                if not point.dialog:
+                    systems |= set(methods_of(record))
+                seen.add(point.key)
+                if gold is not None:
+                    gold[point.key] = read_gold(record, point.key)
+                yield point
+            if systems:
+                wanted = f"none of '{method}'" if method else "one for each of several memory systems"
+                text = f"its dialogs are {wanted}; choose one of {', '.join(sorted(systems))} with method (--method)"
+                told.append(Problem(str(file), text))
+
+
+def _files(path: Path, split: str | None, method: str | None) -> list[Path]:
+    """The file, or those in a folder. Raises DataError."""
+    try:
+        if not path.is_dir():
+            if not path.exists():
+                raise DataError(f"no data points at {path}")
+            if path.suffix not in ENDINGS:
+                raise DataError(f"{path}: data points are read from {', '.join(ENDINGS)}, or a folder of these")
+            return [path]
+        found = [file for file in sorted(path.rglob("*")) if file.suffix in ENDINGS and _is_of(file, split, method)]
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror or error}") from error
+    if not found:
+        names = f"{split or 'train'}*" if split else "train* or test*"
+        raise DataError(f"{path} has no data points: no file {names} that ends in {', '.join(ENDINGS)}")
+    return found
+
+
+def _is_of(file: Path, split: str | None, method: str | None) -> bool:
+    if file.name == DIALOGS:
+        return split in (None, "train") and (method is None or file.parent.name in (BASE, method))
+    return file.name.startswith((split,) if split else ("train", "test"))
+
+
+def _home(file: Path) -> str:
+    """The data set by its folder: DATASET/train.jsonl, DATASET/base/dialogs.json."""
+    folder = file.absolute().parent
+    return folder.parent.name if file.name == DIALOGS and folder.name == BASE else folder.name
+
+
+def _records(file: Path, method: str | None, gold: bool, told: list[Problem]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(record 1, …) of a file; what is no object is told. Raises DataError where the file ends in something else."""
+    read = _parquet(file, method, gold) if file.suffix == ".parquet" else _json(file, told)
+    for place, record in read:
+        if not isinstance(record, dict):
+            told.append(Problem(str(file), f"{place}: it is no JSON object"))
+            continue
+        if not gold:
+            record.pop("info", None)
+        yield place, record
+
+
+def _json(file: Path, told: list[Problem]) -> Iterator[tuple[str, Any]]:
+    if file.suffix == ".json":
+        yield from ((f"record {number}", record) for number, record in enumerate(stream(file, str(file)), start=1))
+        return
+    try:
+        with open(file, "rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                if not line.strip():
+                    continue
+                try:
+                    yield f"line {number}", json.loads(line.decode("utf-8-sig"))
+                except (ValueError, RecursionError):
+                    told.append(Problem(str(file), f"line {number}: it is not JSON"))
+    except OSError as error:
+        raise DataError(f"cannot read {file}: {error.strerror or error}") from error
+
+
+def _parquet(file: Path, method: str | None, gold: bool) -> Iterator[tuple[str, Any]]:
+    try:
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
+    except ImportError:
+        raise DataError(
+            f"{file}: reading parquet needs an extra: pip install 'amemgym[parquet]', or convert it to JSON lines"
+        ) from None
+    number = 0
+    try:
+        with ParquetFile(file) as opened:
+            there = opened.schema_arrow.names
+            wanted = [name for name in there if _is_wanted(name, method) or (gold and name == "info")]
+            # of other systems' dialogs it is only told whether there are any
+            named = [name for name in there if name.startswith(DIALOG_OF) and name not in wanted]
+            for batch in opened.iter_batches(ROWS, columns=wanted):
+                for record in batch.to_pylist():
+                    number += 1
+                    yield f"record {number}", {**record, **dict.fromkeys(named, True)}
+    except (ArrowException, OSError, ValueError, OverflowError) as error:
+        raise DataError(f"{file} cannot be read as parquet ({' '.join(str(error).split())})") from None
+
+
+def _is_wanted(name: str, method: str | None) -> bool:
+    if name in (*_COLUMNS, "dialog", "implicit_feedback"):
+        return True
+    return method is not None and name in (f"{DIALOG_OF}{method}", f"{FEEDBACK_OF}{method}")

@@ -1,0 +1,1 @@
+"""Our own runs as an archive of results, in the published layout."""

@@ -1,0 +1,171 @@
+"""The four files of a group, made of one agent of one of our runs.
+
+predict.json and evaluate_details.json are written item by item, beside each other, while episodes are read one at a
+time. An item's metrics are such that each of the summary's is their mean over the items that have it, and the memory
+score is Σ(accuracy − random) / Σ(upper_bound − random) over the items that have an upper bound. An exam that ended in
+an error has null for all of them.
+
+What readers of the published layout do not know stands beside what they do: at an item its user, place and status, and
+in the summary, under `amemgym`, every score's n and interval and what they have to be read with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from amemgym import files
+from amemgym.clean import clean
+from amemgym.evaluate import EpisodeResult, ExamResult
+from amemgym.memorybench.entry import DETAILS, PREDICT, RUN_CONFIG, SUMMARY, Cell
+from amemgym.memorybench.exporting.played import PlayedRun
+from amemgym.memorybench.exporting.writing import json_array
+from amemgym.memorybench.reading.redacted import redacted
+from amemgym.scenario import Scenario
+from amemgym.scores import Failure, cells_of, random_accuracy, upper_bound_accuracy
+from amemgym.scores.metrics import Cell as ExamCell
+from amemgym.tasks import ChooseOption, Context, Prompts, prompts_for
+
+FORMAT = 1
+#: metrics of items and of the summary
+ACCURACY, RANDOM, UPPER_BOUND = "accuracy", "random", "upper_bound"
+#: of the summary alone: the ratio of means, and the mean of ratios
+MEMORY_SCORE, MEAN_OF_RATIOS = "memory_score", "memory_score_mean_of_ratios"
+#: where memory failed, each the share of all items (SPEC section 3); of runs with probes
+FAILURES = {kind: f"{kind}_failure" if kind != Failure.UNPARSED else "unparsed" for kind in Failure}
+#: wrong, and the probes that would tell why are missing
+UNDIAGNOSED = "undiagnosed"
+INTERVALS = "95%, clustered by user"
+
+
+@dataclass(frozen=True)
+class Written:
+    """How many items a group has, and how many of them ended in an error."""
+
+    items: int
+    failed: int
+
+
+def write_group(run: PlayedRun, agent: Mapping[str, Any], folder: Path) -> Written:
+    """Write the group's files into a folder, each whole or not at all. Raises StorageError, RunDirectoryError."""
+    cell, name = run.cell(agent), agent["name"]
+    prompts = prompts_for(run.compared.get("language") or "en")
+    is_probed = any(episode.probes for episode, _, _ in run.episodes(name)) if run.compared["probe"] else False
+    told, items = [], 0
+    with json_array(folder / PREDICT) as predict, json_array(folder / DETAILS) as details:
+        for episode, scenario, first in run.episodes(name):
+            counted = _by_place(cells_of([episode], run.bounds[name], {scenario.id: scenario}))
+            for exam in sorted(episode.exams, key=lambda exam: (exam.period, exam.question)):
+                key = {"test_idx": first + exam.period * len(scenario.qas) + exam.question, "dataset": cell.set_name}
+                predict({**key, **_prediction(episode, exam, scenario, prompts)})
+                metrics = _metrics(counted.get((exam.period, exam.question)), is_probed)
+                details({**key, "metrics": metrics, "user": episode.user_id, "status": exam.status})
+                items += 1
+            told.append(episode.without_texts())
+    scores = run.scores(agent, told)
+    files.write_atomically(folder / RUN_CONFIG, files.pretty_json(redacted(_config(run, agent, cell))))
+    files.write_atomically(folder / SUMMARY, files.pretty_json(clean(_summary(run, name, told, scores))))
+    return Written(items, scores["agents"][name]["failed"])
+
+
+def _by_place(cells: Sequence[ExamCell]) -> dict[tuple[int, int], ExamCell]:
+    return {(cell.period, cell.exam.question): cell for cell in cells}
+
+
+def _prediction(episode: EpisodeResult, exam: ExamResult, scenario: Scenario, prompts: Prompts) -> dict[str, Any]:
+    """What was asked, what came back, and what had been read from memory."""
+    asked = scenario.qas[exam.question]
+    options = tuple(asked.answer_choices[index].answer for index in exam.order)
+    task = ChooseOption(asked.query, options, Context(), scenario.periods[exam.period].end)
+    return {
+        "messages": [task.messages(prompts)[-1].as_chat()],
+        # no reply and an empty one are two things
+        "response": exam.reply if exam.counts else None,
+        "retrieved_memories": [episode.texts[item] for item in exam.items],
+        "user": episode.user_id,
+        "trial": episode.trial,
+        "period": exam.period,
+        "question": exam.question,
+        "option": exam.option,
+        "status": exam.status,
+        "guessed": exam.guessed,
+        "error": exam.error,
+    }
+
+
+def _metrics(cell: ExamCell | None, is_probed: bool) -> dict[str, float | None]:
+    """An item's metrics; all null where the exam counts in no score."""
+    names = [ACCURACY, RANDOM, UPPER_BOUND, *([*FAILURES.values(), UNDIAGNOSED] if is_probed else [])]
+    if cell is None:
+        return dict.fromkeys(names)
+    found = {
+        ACCURACY: float(cell.exam.correct),
+        RANDOM: cell.random,
+        UPPER_BOUND: None if cell.upper_bound is None else float(cell.upper_bound),
+        **{name: float(cell.failure == kind) for kind, name in FAILURES.items()},
+        UNDIAGNOSED: float(not cell.exam.correct and cell.failure is None),
+    }
+    return {name: found[name] for name in names}
+
+
+def _summary(run: PlayedRun, name: str, episodes: Sequence[EpisodeResult], scores: Mapping[str, Any]) -> dict[str, Any]:
+    """The published shape of one data set's summary, and our own part."""
+    agent = scores["agents"][name]
+    cells = cells_of(episodes, run.bounds[name])
+    score, bound = agent["memory_score"], upper_bound_accuracy(cells)
+    # value, n, interval
+    found: dict[str, tuple[float | None, int, Any]] = {
+        ACCURACY: (agent["overall"], agent["n"], agent["interval"]),
+        MEMORY_SCORE: (score["ratio_of_means"], score["n"], score["intervals"]["ratio_of_means"]),
+        MEAN_OF_RATIOS: (score["mean_of_ratios"], score["n"], score["intervals"]["mean_of_ratios"]),
+        UPPER_BOUND: (bound.value, bound.n, bound.interval),
+        RANDOM: (random_accuracy(cells), len(cells), None),
+    }
+    if agent["diagnosis"] is not None:
+        for kind, metric in FAILURES.items():
+            share, interval = agent["diagnosis"][str(kind)], agent["diagnosis_intervals"][str(kind)]
+            found[metric] = share, agent["diagnosis_n"], interval
+        n = agent["diagnosis_n"]
+        found[UNDIAGNOSED] = (agent["undiagnosed"] / n if n else None), n, None
+    return {
+        "summary": {metric: value for metric, (value, _, _) in found.items()},
+        "amemgym": {
+            "format": FORMAT,
+            "n": {metric: n for metric, (_, n, _) in found.items()},
+            "intervals": {metric: interval for metric, (_, _, interval) in found.items()},
+            "intervals_are": INTERVALS,
+            "why_no_interval": agent["why_no_interval"],
+            "why_undefined": score["why_undefined"],
+            "users": agent["users"],
+            "episodes": {what: agent["episodes"][what] for what in ("finished", "planned")},
+            "finished": scores["finished"],
+            **{what: agent[what] for what in ("invalid", "guessed", "failed", "reference")},
+            **{what: scores[what] for what in ("protocol", "first_score", "seed", "trials", "user_model")},
+            "run": scores["fingerprint"],
+            "warnings": [*scores["warnings"], *agent["warnings"]],
+        },
+    }
+
+
+def _config(run: PlayedRun, agent: Mapping[str, Any], cell: Cell) -> dict[str, Any]:
+    """What was run, in the published keys as far as they say it, and whole as our manifest compares it: no path, no
+    name of a machine's user."""
+    compared = {name: value for name, value in run.compared.items() if name not in ("agents", "amemgym")}
+    model = agent.get("model") or run.compared["model"]
+    own = {name: value for name, value in agent.items() if name != "model"}
+    return {
+        "memory_system": cell.baseline,
+        "dataset_type": cell.dataset_type,
+        "set_name": cell.set_name,
+        "memory_system_config": {**own, "llm_config": model},
+        "amemgym": {
+            "format": FORMAT,
+            "version": run.compared["amemgym"],
+            "run": run.manifest["fingerprint"],
+            **compared,
+            "data": {**run.manifest["data"], **compared["data"]},
+            "agent": agent,
+        },
+    }

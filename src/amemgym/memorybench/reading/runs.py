@@ -1,0 +1,99 @@
+"""Several runs of one cell: which of them the table's number is of. The choice is by rule, and it is always told.
+
+A file's time says when it was copied, so it has no say. The time a run began stands in its id.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from amemgym.errors import DataError, UnknownName
+from amemgym.memorybench.entry import Cell, ResultEntry
+from amemgym.memorybench.problems import Problems
+from amemgym.memorybench.reading.places import Place
+
+CHOICES = {
+    "latest": "the one that began last, by the times in their ids",
+    "first": "the first, in the archive's order",
+    "last": "the last, in the archive's order",
+    "error": "none: two runs of one cell are an error",
+}
+_TIME = re.compile(r"start_at_(\d{4}(?:-\d{2}){5})(?!\d)")
+#: the steps of a run, by the names of their folders: `begin`, `step_3`, `[200,300)`
+_STEP = re.compile(r"(begin)|step_(\d{1,18})|\[\d{1,18},(\d{1,18})\)")
+
+
+class Run(NamedTuple):
+    """A group, and the archive it is in."""
+
+    place: Place
+    entry: ResultEntry
+
+
+def step_number(name: str) -> int | None:
+    """Where a step's folder comes among those of its run; None for a folder that is none."""
+    if (match := _STEP.fullmatch(name)) is None:
+        return None
+    return 0 if match[1] else int(match[2] or match[3])
+
+
+def check_choice(choose: str) -> None:
+    """Raises UnknownName where that is no rule to choose a run by."""
+    if choose not in CHOICES:
+        raise UnknownName("choice of a run", choose, CHOICES)
+
+
+def one_a_cell(runs: Iterable[Run], choose: str, problems: Problems) -> dict[Cell, Run]:
+    """The run of each cell that counts, cells in the order in which they are first met.
+
+    Raises UnknownName for another rule than those in CHOICES, DataError where the rule cannot decide.
+    """
+    check_choice(choose)
+    cells: dict[Cell, list[Run]] = {}
+    for run in runs:
+        of_cell = cells.setdefault(run.entry.cell, [])
+        if not any(other.entry == run.entry and other.place.identity == run.place.identity for other in of_cell):
+            of_cell.append(run)
+    return {cell: _chosen(cell, of_cell, choose, problems) for cell, of_cell in cells.items()}
+
+
+def _chosen(cell: Cell, runs: Sequence[Run], choose: str, problems: Problems) -> Run:
+    if len(runs) == 1:
+        return runs[0]
+    names = _names(runs)
+    told = f"{len(runs)} runs of one cell: {', '.join(names)}"
+    if choose == "error":
+        raise DataError(f"{cell}: {told}; say which counts with choose='latest', 'first' or 'last'")
+    if choose == "latest":
+        whens = [_when(run.entry) for run in runs]
+        latest = max(whens)
+        if not all(time for time, _ in whens) or whens.count(latest) > 1:
+            why = "two began at the same time" if all(time for time, _ in whens) else "not all ids have a time"
+            raise DataError(f"{cell}: {told}; {why}, so give choose='first' or 'last'")
+        at = whens.index(latest)
+    else:
+        at = 0 if choose == "first" else len(runs) - 1
+    problems.tell(str(cell), f"{told}; taken is {names[at]} (choose='{choose}')")
+    return runs[at]
+
+
+def _when(entry: ResultEntry) -> tuple[str, int]:
+    """(time it began, step): the time from the id, else from the folder; "" where neither has one."""
+    for text in (entry.run_id, entry.relative_dir):
+        if match := _TIME.search(text):
+            steps = [step for part in text.split("/") if (step := step_number(part)) is not None]
+            folder = [step for part in entry.relative_dir.split("/") if (step := step_number(part)) is not None]
+            return match[1], (steps or folder or [-1])[-1]
+    return "", -1
+
+
+def _names(runs: Sequence[Run]) -> list[str]:
+    """What tells them apart: their ids, else their folders, and the archive where they are from several."""
+    ids = [run.entry.run_id for run in runs]
+    names = ids if len(set(ids)) == len(ids) else [run.entry.relative_dir for run in runs]
+    places = [run.place.name for run in runs]
+    if len(set(places)) == 1:
+        return names
+    return [f"{name} in {place}" for name, place in zip(names, places, strict=True)]

@@ -1,0 +1,106 @@
+"""A group's items in one pass: their aggregate, and enough of each to try causes on it afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from amemgym.errors import DataError
+from amemgym.memorybench.aggregating.aggregate import Aggregate, Tallies
+from amemgym.memorybench.aggregating.metric import JUDGE_ERROR, Metrics, parts
+from amemgym.memorybench.aggregating.normalization import Normalization, group_of
+from amemgym.memorybench.summary import JUDGE
+from amemgym.memorybench.values import number
+from amemgym.memorybench.verifying.recompute import JUDGED, NULL, Record, kind_of
+
+
+@dataclass
+class Items:
+    """What one pass over a group's items gave: the aggregate, and enough of each item to try causes on it."""
+
+    aggregate: Aggregate
+    kept: list[tuple[tuple[str, Any], str, str | None, float | None, str]]
+    every: list[tuple[tuple[str, Any], Mapping[str, Any]]]
+    repeated: int
+    unreadable: int = 0
+    fault: str = ""
+    datasets: set[str] = field(default_factory=set)
+
+    def keys(self) -> set[tuple[str, Any]]:
+        """The items, by data set and test_idx."""
+        return {row[0] for row in self.kept} | {key for key, _ in self.every}
+
+    def scored(self) -> Iterator[tuple[tuple[str, Any], float]]:
+        """The items that have a value, with it; of a set of one data set, the first of their metrics."""
+        yield from ((key, value) for key, _, _, value, _ in self.kept if value is not None)
+        for key, metrics in self.every:
+            value = next((found for one in metrics.values() if (found := number(one)) is not None), None)
+            if value is not None:
+                yield key, value
+
+    def records(self) -> list[Record]:
+        """Every item under its data set's metric."""
+        chosen = {name: one.metric for name, one in self.aggregate.datasets.items()}
+        rows = []
+        for key, dataset, metric, value, kind in self.kept:
+            is_of = metric is not None and metric == chosen[group_of(dataset)]
+            rows.append((key, Record(dataset, value if is_of else None, kind if is_of or kind == JUDGED else NULL)))
+        return _marked(rows)
+
+    def by_metric(self, names: Iterable[str]) -> list[Record]:
+        """Every item under each of the metrics, which stands for the data set."""
+        rows = []
+        for name in names:
+            for key, metrics in self.every:
+                failed = name == JUDGE and number(metrics.get(JUDGE_ERROR)) == 1
+                value = None if failed else number(metrics.get(name))
+                rows.append(((name, key), Record(name, value, JUDGED if failed else kind_of(metrics.get(name)))))
+        return _marked(rows)
+
+
+def _marked(rows: list[tuple[Any, Record]]) -> list[Record]:
+    """The records with which is the first and the last of its key."""
+    last = {key: at for at, (key, _) in enumerate(rows)}
+    seen: set[Any] = set()
+    made = []
+    for at, (key, record) in enumerate(rows):
+        made.append(Record(record.dataset, record.value, record.kind, key not in seen, last[key] == at))
+        seen.add(key)
+    return made
+
+
+def read_items(
+    records: Iterable[Any], metrics: Metrics | None, normalization: Normalization | None, *, single: str | None = None
+) -> Items:
+    """One pass over a group's items; each counts once, the first of its key. `single` is the one data set's name."""
+    tallies = Tallies(None if single is not None else normalization, metrics)
+    items = Items(tallies.aggregate(), [], [], 0)
+    seen: set[Any] = set()
+    for at, record in enumerate(records):
+        place = f"element {at} of evaluate_details.json"
+        if single is not None and isinstance(record, Mapping) and "dataset" not in record:
+            record = {**record, "dataset": single}
+        try:
+            dataset, values = parts(record, place)
+        except DataError as error:
+            items.unreadable += 1
+            items.fault = items.fault or str(error)
+            continue
+        read = tallies.picker.read(record, place)
+        index = record.get("test_idx") if isinstance(record, Mapping) else record.key.test_idx
+        items.datasets.add(dataset)
+        key = (dataset, at if index is None or not isinstance(index, int | float | str) else index)
+        if key in seen:
+            items.repeated += 1
+        else:
+            tallies.add_read(read, record)
+        seen.add(key)
+        if single is not None:
+            items.every.append((key, values))
+            continue
+        kind = JUDGED if read.failed else kind_of(values.get(read.metric)) if read.metric else NULL
+        items.kept.append((key, dataset, read.metric, read.value, kind))
+    # whether a data set that the caller named is anywhere is for whoever reads every cell
+    items.aggregate = tallies.aggregate(known=metrics if isinstance(metrics, Mapping) else ())
+    return items
