@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from amemgym.cli.main import main
+from amemgym.cli.memorybench import MEMORYBENCH
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 AMEMGYM = Path(sys.executable).parent / "amemgym"
@@ -37,7 +38,7 @@ def test_your_own_memory(tmp_path: Path) -> None:
 def test_commands_named_are_commands(capsys: pytest.CaptureFixture[str]) -> None:
     text = README.read_text(encoding="utf-8")
     commands = set(re.findall(r"^\| `amemgym ([\w-]+)", text, re.M))
-    made = {"generate", "card", "audit", "check-memory", "evolve", "tune"}
+    made = {"generate", "card", "audit", "check-memory", "evolve", "tune", "memorybench"}
     assert commands == {"run", "resume", "score", "report", "compare", "import", "validate", "list"} | made
 
     def helped(*words: str) -> str:
@@ -48,4 +49,7 @@ def test_commands_named_are_commands(capsys: pytest.CaptureFixture[str]) -> None
 
     assert all(re.search(rf"^\s+{command}\s", helped(), re.M) for command in commands)
     flags = set(re.findall(r"--[a-z][a-z-]+", text)) - {"--help"}
-    assert flags <= set(re.findall(r"--[a-z][a-z-]+", "".join(map(helped, commands))))
+    subs = "".join(helped("memorybench", sub) for sub in MEMORYBENCH)
+    assert flags <= set(re.findall(r"--[a-z][a-z-]+", "".join(map(helped, commands)) + subs))
+    named = re.search(r"^\| `amemgym memorybench ([\w\\|]+)", text, re.M)
+    assert named is not None and set(named[1].split("\\|")) == set(MEMORYBENCH)
