@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from amemgym.memorybench.aggregating.normalization import Normalization, Statistics, read_normalizations
     from amemgym.memorybench.comparing.compare import compare
     from amemgym.memorybench.comparing.comparison import Gain, ResultTable
-    from amemgym.memorybench.dialogs.pointfiles import Points, iter_points, load_points
-    from amemgym.memorybench.dialogs.points import DataPoint, Feedback, Gold
+    from amemgym.memorybench.dialogs.pointfiles import Points, load_points
+    from amemgym.memorybench.dialogs.points import DataPoint, Feedback
     from amemgym.memorybench.dialogs.predicting import Predicted, PredictReport, predict
     from amemgym.memorybench.dialogs.replay import Prediction, remember
     from amemgym.memorybench.dialogs.sessions import Session, sessions
@@ -48,7 +48,6 @@ _WHERE = {
     "ExportedGroup": "exporting.export",
     "Feedback": "dialogs.points",
     "Gain": "comparing.comparison",
-    "Gold": "dialogs.points",
     "Item": "items",
     "ItemKey": "items",
     "ItemValues": "aggregating.metric",
@@ -70,7 +69,6 @@ _WHERE = {
     "compare": "comparing.compare",
     "export_runs": "exporting.export",
     "item_values": "aggregating.metric",
-    "iter_points": "dialogs.pointfiles",
     "load_points": "dialogs.pointfiles",
     "load_result_summary_table": "reading.opening",
     "open_results": "reading.opening",
@@ -94,7 +92,6 @@ __all__ = [
     "ExportedGroup",
     "Feedback",
     "Gain",
-    "Gold",
     "Item",
     "ItemKey",
     "ItemValues",
@@ -116,7 +113,6 @@ __all__ = [
     "compare",
     "export_runs",
     "item_values",
-    "iter_points",
     "load_points",
     "load_result_summary_table",
     "open_results",

@@ -1,14 +1,15 @@
 """Files of data points, read record by record: .json (a list), .jsonl, .parquet, or folders of them.
 
-A record that cannot be read is a problem with its file and number; the rest goes on. Of parquet only the columns that
-are wanted are read at all, of the others `info` is dropped as soon as a record is.
+Folders may hold the original's dialogs, DATASET/SYSTEM/dialogs.json: one for each memory system that was talked to, and
+`base`, which had none. One of a data set is taken. A record that cannot be read is a problem with its file and number;
+the rest goes on. Of parquet only the columns that are wanted are read at all.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,7 @@ from amemgym.memorybench.dialogs.points import (
     DIALOG_OF,
     FEEDBACK_OF,
     DataPoint,
-    Gold,
     methods_of,
-    read_gold,
     read_point,
 )
 from amemgym.memorybench.items import ItemKey
@@ -28,7 +27,7 @@ from amemgym.memorybench.problems import Problem
 from amemgym.memorybench.reading.stream import stream
 
 ENDINGS = (".json", ".jsonl", ".parquet")
-#: what the original calls its files of dialogs, in DATASET/base or DATASET/SYSTEM
+#: what the original calls its files of dialogs, and the folder of those that were had without a memory system
 DIALOGS = "dialogs.json"
 BASE = "base"
 #: rows of a parquet file in memory at once
@@ -39,11 +38,10 @@ Source = str | Path
 
 @dataclass(frozen=True)
 class Points:
-    """What was read: the points in the order of the files, and what was wrong. `gold` is empty unless asked for."""
+    """What was read: the points in the order of the files, and what was wrong."""
 
     points: tuple[DataPoint, ...]
     problems: tuple[Problem, ...] = ()
-    gold: Mapping[ItemKey, Gold] = field(default_factory=dict, repr=False)
 
     @property
     def datasets(self) -> list[str]:
@@ -57,45 +55,26 @@ def load_points(
     *,
     split: str | None = None,
     dataset: str | None = None,
-    gold: bool = False,
 ) -> Points:
     """The data points in a file, a folder, or several of them.
 
     Args:
         path: .json, .jsonl or .parquet files, or folders, of which every file of the split is read, at any depth.
-        method: the memory system whose dialogs are taken where a record has one for each.
+        method: the memory system whose dialogs are taken where a record, or a data set's folder, has some for each. Of
+            DATASET/SYSTEM/dialogs.json that system's are read, or `base` where it has none; without a method `base`.
         split: train or test; in a folder, the files whose names begin with it (train also: dialogs.json). None: both.
         dataset: the data set of records that do not name theirs; default: their folder's name.
-        gold: whether to read what points are evaluated by; never needed to run an agent.
 
     Raises:
         DataError: where nothing is there, or a whole file cannot be read.
     """
-    problems: list[Problem] = []
-    golds: dict[ItemKey, Gold] = {}
-    points = tuple(
-        iter_points(path, method, split=split, dataset=dataset, problems=problems, gold=golds if gold else None)
-    )
-    return Points(points, tuple(problems), golds)
-
-
-def iter_points(
-    path: Source | Sequence[Source],
-    method: str | None = None,
-    *,
-    split: str | None = None,
-    dataset: str | None = None,
-    problems: list[Problem] | None = None,
-    gold: dict[ItemKey, Gold] | None = None,
-) -> Iterator[DataPoint]:
-    """The same one by one: `problems` and `gold` are filled as they come."""
-    told = [] if problems is None else problems
-    seen: set[ItemKey] = set()
+    told: list[Problem] = []
+    points: dict[ItemKey, DataPoint] = {}
     for source in [path] if isinstance(path, str | Path) else path:
-        for file in _files(files.at_home(source), split, method):
+        for file in _files(files.at_home(source), split, method, told):
             home = dataset or _home(file)
             systems: set[str] = set()
-            for place, record in _records(file, method, gold is not None, told):
+            for place, record in _records(file, method, told):
                 # a refusal has the record's number
                 def say(text: str, file: Path = file, place: str = place) -> None:
                     told.append(Problem(str(file), f"{place}: {text}"))
@@ -105,22 +84,23 @@ def iter_points(
                 except ValueError as error:
                     say(str(error))
                     continue
-                if point.key in seen:
+                if point.key in points:
                     say(f"{point.dataset} {point.test_idx} was there before, and the first one is taken")
                     continue
                 if not point.dialog:
                     systems |= set(methods_of(record))
-                seen.add(point.key)
-                if gold is not None:
-                    gold[point.key] = read_gold(record, point.key)
-                yield point
+                points[point.key] = point
             if systems:
-                wanted = f"none of '{method}'" if method else "one for each of several memory systems"
-                text = f"its dialogs are {wanted}; choose one of {', '.join(sorted(systems))} with method (--method)"
-                told.append(Problem(str(file), text))
+                told.append(Problem(str(file), _choice(systems, method)))
+    return Points(tuple(points.values()), tuple(told))
 
 
-def _files(path: Path, split: str | None, method: str | None) -> list[Path]:
+def _choice(systems: Iterable[str], method: str | None) -> str:
+    wanted = f"none of '{method}'" if method else "one for each of several memory systems"
+    return f"its dialogs are {wanted}; choose one of {', '.join(sorted(systems))} with method (--method)"
+
+
+def _files(path: Path, split: str | None, method: str | None, told: list[Problem]) -> list[Path]:
     """The file, or those in a folder. Raises DataError."""
     try:
         if not path.is_dir():
@@ -129,36 +109,53 @@ def _files(path: Path, split: str | None, method: str | None) -> list[Path]:
             if path.suffix not in ENDINGS:
                 raise DataError(f"{path}: data points are read from {', '.join(ENDINGS)}, or a folder of these")
             return [path]
-        found = [file for file in sorted(path.rglob("*")) if file.suffix in ENDINGS and _is_of(file, split, method)]
+        found = [file for file in sorted(path.rglob("*")) if file.suffix in ENDINGS and _is_of(file, split)]
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror or error}") from error
     if not found:
         names = f"{split or 'train'}*" if split else "train* or test*"
         raise DataError(f"{path} has no data points: no file {names} that ends in {', '.join(ENDINGS)}")
-    return found
+    dialogs = list(_dialogs([file for file in found if file.name == DIALOGS], method, told))
+    return [file for file in found if file.name != DIALOGS or file in dialogs]
 
 
-def _is_of(file: Path, split: str | None, method: str | None) -> bool:
+def _is_of(file: Path, split: str | None) -> bool:
     if file.name == DIALOGS:
-        return split in (None, "train") and (method is None or file.parent.name in (BASE, method))
+        return split in (None, "train")
     return file.name.startswith((split,) if split else ("train", "test"))
 
 
+def _dialogs(found: Sequence[Path], method: str | None, told: list[Problem]) -> Iterator[Path]:
+    """Of each data set's files of dialogs the one that is read; where none is, or not what was asked for, it is told."""
+    sets: dict[Path, dict[str, Path]] = {}
+    for file in found:
+        folder = file.absolute().parent
+        sets.setdefault(folder.parent, {})[folder.name] = file
+    for home, systems in sets.items():
+        only = next(iter(systems)) if len(systems) == 1 else None
+        if method is None and BASE not in systems and only is not None:
+            text = f"there are no dialogs of '{BASE}', so those of the only memory system, '{only}', are taken"
+            told.append(Problem(str(home), text))
+            yield systems[only]
+        elif (wanted := method if method in systems else BASE) in systems:
+            yield systems[wanted]
+        else:
+            told.append(Problem(str(home), _choice(systems, method)))
+
+
 def _home(file: Path) -> str:
-    """The data set by its folder: DATASET/train.jsonl, DATASET/base/dialogs.json."""
+    """The data set by its folder: DATASET/train.jsonl, DATASET/SYSTEM/dialogs.json."""
     folder = file.absolute().parent
-    return folder.parent.name if file.name == DIALOGS and folder.name == BASE else folder.name
+    return folder.parent.name if file.name == DIALOGS else folder.name
 
 
-def _records(file: Path, method: str | None, gold: bool, told: list[Problem]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _records(file: Path, method: str | None, told: list[Problem]) -> Iterator[tuple[str, dict[str, Any]]]:
     """(record 1, …) of a file; what is no object is told. Raises DataError where the file ends in something else."""
-    read = _parquet(file, method, gold) if file.suffix == ".parquet" else _json(file, told)
+    read = _parquet(file, method) if file.suffix == ".parquet" else _json(file, told)
     for place, record in read:
         if not isinstance(record, dict):
             told.append(Problem(str(file), f"{place}: it is no JSON object"))
             continue
-        if not gold:
-            record.pop("info", None)
         yield place, record
 
 
@@ -179,7 +176,7 @@ def _json(file: Path, told: list[Problem]) -> Iterator[tuple[str, Any]]:
         raise DataError(f"cannot read {file}: {error.strerror or error}") from error
 
 
-def _parquet(file: Path, method: str | None, gold: bool) -> Iterator[tuple[str, Any]]:
+def _parquet(file: Path, method: str | None) -> Iterator[tuple[str, Any]]:
     try:
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
@@ -191,7 +188,7 @@ def _parquet(file: Path, method: str | None, gold: bool) -> Iterator[tuple[str, 
     try:
         with ParquetFile(file) as opened:
             there = opened.schema_arrow.names
-            wanted = [name for name in there if _is_wanted(name, method) or (gold and name == "info")]
+            wanted = [name for name in there if _is_wanted(name, method)]
             # of other systems' dialogs it is only told whether there are any
             named = [name for name in there if name.startswith(DIALOG_OF) and name not in wanted]
             for batch in opened.iter_batches(ROWS, columns=wanted):

@@ -1,18 +1,16 @@
 """MemoryBench's data points: a prompt, the dialog a simulated user had over it, and the feedback they gave.
 
-A point has what an agent may see. The golden answer and whatever else serves the evaluation (`info`) is read only where
-it is asked for, into a type of its own that no part of a point, a session or a request has.
+A point has what an agent may see. The golden answer and whatever else serves the evaluation (`info`) is never read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
 from amemgym.memorybench.dialogs.embedded import read_embedded
-from amemgym.memorybench.items import ItemKey
+from amemgym.memorybench.items import ItemKey, key_of
 from amemgym.memorybench.values import count, number
 from amemgym.messages import Message, Role, whole
 from amemgym.tasks import Turn
@@ -58,42 +56,28 @@ class DataPoint:
         return frozenset(action for one in self.feedback for action in one.actions)
 
 
-class Gold:
-    """What a data point is evaluated by. It does not print, and is no message: it comes out by `reveal` alone."""
-
-    __slots__ = ("_info", "key")
-
-    def __init__(self, key: ItemKey, info: Any) -> None:
-        self.key = key
-        self._info = info
-
-    def reveal(self) -> Any:
-        """The point's `info`. For evaluation only."""
-        return self._info
-
-    def __repr__(self) -> str:
-        return f"Gold({self.key.dataset}, {self.key.test_idx})"
-
-
 def read_point(record: Mapping[str, Any], dataset: str, method: str | None, say: Say) -> DataPoint:
     """The point in a record; `dataset` is its set where the record names none, `method` whose dialog is taken where
     there are several. What is wrong with a part that can be left out is said.
 
     Raises ValueError, a phrase for people, where it is no point.
     """
+    key = _key(record, dataset)
     messages = _messages(record.get("input_chat_messages"), "input_chat_messages")
-    turns = _turns(*_dialog(record, method))
+    dialog, column = _column(record, "dialog", DIALOG_OF, method)
+    said = _list(dialog, column, "messages")
+    turns = _turns(said, column)
     # both may be columns of a set, and one of them empty
     if isinstance(text := record.get("input_prompt"), str) and text.strip():
         messages = (Message("user", whole(text)),)
     elif not messages and turns:  # a file of dialogs alone
         first = next(message.content for message in turns[0] if message.role == "user")
-        messages = (Message("user", _original(_dialog(record, method)[0]) or first),)
+        messages = (Message("user", _original(said) or first),)
     if not messages or messages[-1].role != "user":
         raise ValueError("it has no prompt: neither 'input_prompt' nor 'input_chat_messages' that end with the user's")
     return DataPoint(
-        _dataset(record, dataset),
-        _test_idx(record),
+        key.dataset,
+        key.test_idx,
         lang.strip().lower() if isinstance(lang := record.get("lang"), str) else "",
         messages,
         turns,
@@ -101,46 +85,27 @@ def read_point(record: Mapping[str, Any], dataset: str, method: str | None, say:
     )
 
 
-def read_gold(record: Mapping[str, Any], key: ItemKey) -> Gold:
-    """What the record's point is evaluated by; text that is no value stays text."""
-    info = record.get("info")
-    if isinstance(info, str):
-        with suppress(ValueError):
-            info = read_embedded(info)
-    return Gold(key, info)
-
-
 def methods_of(record: Mapping[str, Any]) -> list[str]:
     """The memory systems that have a dialog of their own in a record."""
     return [name.removeprefix(DIALOG_OF) for name, value in record.items() if name.startswith(DIALOG_OF) and value]
 
 
-def _dataset(record: Mapping[str, Any], otherwise: str) -> str:
-    for name in ("dataset_name", "dataset"):
-        if isinstance(value := record.get(name), str) and value.strip():
-            return whole(value.strip())
-    if not otherwise:
+def _key(record: Mapping[str, Any], otherwise: str) -> ItemKey:
+    """What the point is known by, as an item of an archive is. Raises ValueError."""
+    names = (value for name in ("dataset_name", "dataset") if isinstance(value := record.get(name), str))
+    dataset = next((name.strip() for name in names if name.strip()), otherwise)
+    if not dataset:
         raise ValueError("it has no 'dataset_name'")
-    return otherwise
-
-
-def _test_idx(record: Mapping[str, Any]) -> int | str:
-    value = record.get("test_idx")
-    if isinstance(value, str) and value.strip():
-        return whole(value)
-    if isinstance(value, bool) or (found := count(value)) is None:
-        raise ValueError("'test_idx' is neither a number nor a text")
-    return found
+    key = key_of({"dataset": whole(dataset), "test_idx": record.get("test_idx")})
+    if key is None or (isinstance(key.test_idx, str) and not key.test_idx.strip()):
+        raise ValueError("'test_idx' is neither a whole number nor a text")
+    return key._replace(test_idx=whole(key.test_idx)) if isinstance(key.test_idx, str) else key
 
 
 def _column(record: Mapping[str, Any], name: str, prefix: str, method: str | None) -> tuple[Any, str]:
     """A column's value and its name: the method's own where one is wanted and there."""
     own = f"{prefix}{method}"
     return (record[own], own) if method is not None and record.get(own) else (record.get(name), name)
-
-
-def _dialog(record: Mapping[str, Any], method: str | None) -> tuple[Any, str]:
-    return _column(record, "dialog", DIALOG_OF, method)
 
 
 def _list(value: Any, name: str, of: str) -> Sequence[Any]:
@@ -172,9 +137,9 @@ def _message(value: Any, place: str) -> Message:
     return Message(cast(Role, role), whole(content))
 
 
-def _turns(value: Any, name: str) -> tuple[Turn, ...]:
+def _turns(said: Sequence[Any], name: str) -> tuple[Turn, ...]:
     """A dialog by turns, each begun by the user (the first may have a system message before that)."""
-    messages = _messages(value, name)
+    messages = _messages(said, name)
     opening = next((at for at, message in enumerate(messages) if message.role != "system"), len(messages))
     turns: list[Turn] = []
     for at, message in enumerate(messages[opening:]):
@@ -189,9 +154,9 @@ def _turns(value: Any, name: str) -> tuple[Turn, ...]:
     return tuple(turns)
 
 
-def _original(value: Any) -> str | None:
+def _original(said: Sequence[Any]) -> str | None:
     """The prompt as it was before a memory system put what it found around it, where the dialog tells it."""
-    for message in _list(value, "dialog", "messages"):
+    for message in said:
         if isinstance(message, Mapping) and isinstance(text := message.get("origin_content"), str) and text.strip():
             return whole(text)
     return None
