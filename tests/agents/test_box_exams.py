@@ -40,6 +40,9 @@ class Spy:
     async def listen(self, messages: Sequence[Message]) -> None:
         self.noted.append("reply")
 
+    async def conclude(self) -> None:
+        raise AssertionError("an episode is one conversation")
+
     async def freeze(self) -> Callable[[], Awaitable[Spy]]:
         async def copy() -> Spy:
             return self

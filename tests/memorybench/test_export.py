@@ -21,6 +21,7 @@ from amemgym.evaluate import EpisodeResult, RunDirectory
 from amemgym.llm import Request
 from amemgym.memorybench import Cell, MemoryBenchResults, export_runs
 from amemgym.tasks import ChooseOption
+from tests.cli.helpers import inside, succeeded
 from tests.memorybench.exporting import AGENTS, contents, data, laid_out, of, played, read
 from tests.support import v1_results
 from tests.support.models import Scripted, sensible
@@ -109,6 +110,7 @@ def test_an_item_is_an_exam(run: RunReport, archive: Path) -> None:
         assert item["retrieved_memories"] == [episode.texts[i] for i in exam.items]
         assert (item["user"], item["period"]) == (episode.user_id, exam.period)
     assert any(item["retrieved_memories"] for item in predicted)
+    assert all(text.startswith("[2") for item in predicted for text in item["retrieved_memories"]), "with their dates"
     assert not any("gold" in item for item in [*predicted, *details])
 
 
@@ -165,7 +167,7 @@ def test_runs_over_the_same_data_share_their_items(run: RunReport, tmp_path: Pat
     archive = tmp_path / "archive"
     export_runs([run.directory, tmp_path / "off"], archive)
     exported = export_runs([tmp_path / "seed", tmp_path / "more"], archive)
-    assert (exported.total, exported.rivals) == (4 + 2 + 2 + 2, 4)
+    assert (exported.total, exported.rivals) == (4 + 2 + 2 + 2, 6)
     assert {cell[0] for cell in read(archive)} == {"on-policy", "off-policy"}
 
     def asked(item: dict[str, Any]) -> tuple[Any, ...]:
@@ -222,10 +224,36 @@ def test_imported_results_are_exported(tmp_path: Path) -> None:
     report = amemgym.import_run(tmp_path / "results", tmp_path / "small.json", model="a model", out=tmp_path / "run")
     export_runs(tmp_path / "run", tmp_path / "archive")
     ((cell, group),) = read(tmp_path / "archive").items()
-    assert cell == ("on-policy", "a model", "single", "small", "awi")
+    assert cell == ("imported", "a model", "single", "small", "awi")
+    (tmp_path / "archive" / "manifest.jsonl").unlink()
+    assert [entry.cell for entry in MemoryBenchResults.from_local(tmp_path / "archive").entries] == [cell]
+    # how it was asked and what was read are not recorded
+    asked = [question["query"] for user in users for _ in user["periods"] for question in user["qas"]]
+    predicted = group["predict.json"]
+    assert [item["messages"] for item in predicted] == [[{"role": "user", "content": query}] for query in asked]
+    assert {item["retrieved_memories"] for item in predicted} == {None}
     assert group["summary.json"]["summary"]["accuracy"] == report["awi"]["overall"]
     assert group["summary.json"]["summary"]["write_failure"] == report["awi"]["diagnosis"]["write"]
     assert group["run_config.json"]["amemgym"]["protocol"]["name"] == "v1-imported"
+
+
+def test_of_an_evolution_s_training_part_it_is_told_that_agents_learned(tmp_path: Path) -> None:
+    evolved = amemgym.evolve(
+        "awi-2-0", str(data(tmp_path)), "complete", out=tmp_path / "evolved", probe=False, upper_bound=False
+    )
+    archive = tmp_path / "archive"
+    ended = succeeded(inside("memorybench", "export", evolved.training.directory, "--out", archive))
+    lines = ended.out.splitlines()
+    assert "awi-2-0+complete: " in lines[1] and "note: the agent learned from" in lines[2]
+    assert ended.out.count("note: ") == 1
+    export_runs(evolved.held_out.directory, tmp_path / "held-out")
+    told = {
+        (folder.name, cell[-1])
+        for folder in (archive, tmp_path / "held-out")
+        for cell, group in read(folder).items()
+        if any("learned from" in warning for warning in group["summary.json"]["amemgym"]["warnings"])
+    }
+    assert told == {("archive", "awi-2-0+complete")}
 
 
 def test_the_configuration_tells_what_was_run(run: RunReport, archive: Path) -> None:

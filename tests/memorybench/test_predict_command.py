@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from amemgym.memorybench import MemoryBenchResults
+from amemgym.memorybench.dialogs.predicting import OFFLINE
 from tests.cli.helpers import MODEL, answer, asked, contents, inside, sentence, succeeded
 from tests.cli.warm import WarmProcess
 from tests.support.mock_openai import MockOpenAI, Request, Response
@@ -34,11 +35,15 @@ def test_the_command(words: list[str | Path], tmp_path: Path) -> None:
     assert Path(lines[1].strip()).name == "predict.json" and Path(lines[1].strip()).exists()
     notes = re.findall(r"note: .*line (\d+): 'dialog' is neither", ended.err)
     assert notes == ["5", "6", "7", "8", "9"] and "note: and 3 more problems like these" in ended.err
+    assert f"note: {OFFLINE}" in ended.err
     assert {entry.baseline for entry in MemoryBenchResults.from_local(tmp_path / "out").entries} == {
         "rag",
         "bm25_dialog",
     }
     assert CANARY not in ended.out + ended.err
+    # predictions have no details and no summary, and can be looked at
+    shown = succeeded(inside("memorybench", "show", tmp_path / "out", "--baselines", "rag", "--items", "1"))
+    assert "prompt: How long does rice take?" in shown.out and "Kitchen 10" in shown.out and "reply: " in shown.out
 
 
 @pytest.mark.parametrize(
@@ -58,7 +63,7 @@ def test_what_is_refused(words: list[str | Path], tmp_path: Path, more: list[str
 
 
 def test_a_kill_costs_nothing(words: list[str | Path], tmp_path: Path) -> None:
-    words += [*MODEL, "--agents", "awe-2-0", "--concurrency", "1"]
+    words += [*MODEL, "--agents", "awe-2-0", "--concurrency", "1", "--with", "like"]
     with MockOpenAI(answer) as server:
         succeeded(inside(*words, "--base-url", server.base_url, "--out", tmp_path / "whole"))
         whole = asked(server.requests)

@@ -28,6 +28,7 @@ from amemgym.evaluate import RunWatcher, put_to_copy
 from amemgym.llm import Request
 from amemgym.memory import Item, Memory
 from amemgym.memorybench import MemoryBenchResults, load_points, predict, remember, sessions
+from amemgym.memorybench.dialogs.predicting import OFFLINE
 from amemgym.memorybench.dialogs.replay import asked
 from amemgym.tasks import Reply
 from tests.cli.helpers import contents
@@ -160,6 +161,64 @@ def test_predictions_of_agents(data: Path, tmp_path: Path, monkeypatch: pytest.M
     assert {cell[:4] for cell in cells} == {("off-policy", "openai:m", "single", "Kitchen")}
 
 
+@pytest.mark.parametrize(
+    ("agent", "sessions_heard", "window"),
+    [("wo_memory", 0, 0), ("wo_memory-2-4", 0, 0), (Diary, 6, 0), ("native", 6, 24), ("recent-2-4", 6, 4)],
+)
+def test_a_prompt_is_a_new_conversation(
+    agent: Any, sessions_heard: int, window: int, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is left in a window is in the memory by then; only who has no other memory keeps the window."""
+    provider = every_model(monkeypatch)
+    [group] = predict(data, data, agent, out=tmp_path / "out").groups
+    asked_for = [request.messages[1:] for request in provider.requests if isinstance(request.task, Reply)]
+    assert (group.sessions, [len(said) - 1 for said in asked_for]) == (sessions_heard, [window] * 3)
+    found = predictions(tmp_path / "out", group.entry.baseline)
+    last = sessions(load_points(data, split="train").points)[-1].turns[-1]
+    for one in found:
+        told = [text.partition("] ")[2] for text in one["retrieved_memories"]]
+        assert told[-2:] == ([message.content for message in last] if agent is Diary else [])
+
+
+def test_a_memory_is_searched_by_the_users_words(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    provider, queries = every_model(monkeypatch), list[str]()
+
+    class Searched(Diary):
+        def read(self, query: str, now: datetime, k: int) -> list[Item]:
+            queries.append(query)
+            return []
+
+    predict(data, data, Searched, out=tmp_path / "out")
+    assert sorted(queries) == sorted([TEST[0]["input_prompt"], SYSTEM[1]["content"], TEST[2]["input_prompt"]])
+    assert any("Answer in one line." in repr(request.messages) for request in provider.requests)
+
+
+def test_a_context_that_is_cut_for_a_prompt_is_told(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = "soup words here " * 700
+    jsonl(data / "train.jsonl", [trained(1) | {"dialog": chat("Hm?", long)}])
+    jsonl(data / "test.jsonl", [point(1, long), point(2, "Short?")])
+    every_model(monkeypatch)
+    watcher = Told()
+    [group] = predict(data, data, "native", out=tmp_path / "out", context_tokens=8192, watcher=watcher).groups
+    assert (group.prompts, group.missing, group.cut) == (2, 0, 1)
+    assert [one.get("dropped") for one in predictions(tmp_path / "out", "native")] == [2, None]
+    assert any("for 1 of 2 prompts its context had no room" in sentence for sentence in watcher.sentences)
+
+
+def test_the_offline_model_is_told(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for model, warnings in (("offline", [OFFLINE]), ("openai:m", [])):
+        watcher = Told()
+        if model != "offline":
+            every_model(monkeypatch)
+        url = {} if model == "offline" else {"base_url": "http://localhost:1"}
+        predict(data, data, "bm25_dialog", model, out=tmp_path / model, watcher=watcher, **url)
+        archive = MemoryBenchResults.from_local(tmp_path / model)
+        assert archive.run_config(archive.entries[0].cell)["amemgym"]["warnings"] == warnings
+        assert [sentence for sentence in watcher.sentences if "offline" in sentence] == warnings
+
+
 def test_what_is_found_is_what_was_said_of_it(data: Path, tmp_path: Path) -> None:
     predict(data, data, ["bm25_dialog-2-0-1"], out=tmp_path / "out")
     found = predictions(tmp_path / "out", "bm25_dialog-2-0-1")
@@ -179,7 +238,7 @@ def test_gold_is_nowhere(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert CANARY not in repr(request.messages) and CANARY not in repr(request.task)
     assert all(CANARY.encode() not in data for data in contents(tmp_path / "out").values())
     assert CANARY not in repr(watcher.sentences) + repr(report)
-    assert CANARY not in repr(sessions(load_points(data, split="train", gold=True).points))
+    assert CANARY not in repr(load_points(data))
 
 
 class Counted(Diary):
@@ -322,6 +381,44 @@ def test_lines_of_others_in_the_manifest_stay(data: Path, tmp_path: Path) -> Non
     manifest.write_text(other + manifest.read_text())
     predict(data, data, "rag", out=tmp_path / "out")
     assert [json.loads(line)["baseline"] for line in manifest.read_text().splitlines()] == ["rag", "other"]
+
+
+class Rag(Diary):
+    """Its name is another's but for the case; it fails where it is told to."""
+
+    fails = True
+
+    def write(self, messages: Sequence[Any], now: datetime) -> None:
+        if Rag.fails:
+            raise OSError("not yet")
+        super().write(messages, now)
+
+
+def test_an_agent_has_one_folder_whoever_finishes(data: Path, tmp_path: Path) -> None:
+    manifest, lines = tmp_path / "out" / "manifest.jsonl", list[list[str]]()
+    for Rag.fails in (True, False, True):
+        if Rag.fails:
+            with pytest.raises(RunFailed):
+                predict(data, data, [Rag, "rag"], out=tmp_path / "out")
+        else:
+            predict(data, data, [Rag, "rag"], out=tmp_path / "out")
+        lines.append(manifest.read_text().splitlines())
+    assert [[json.loads(line)["baseline"] for line in one] for one in lines] == [
+        ["rag"],
+        ["Rag", "rag"],
+        ["Rag", "rag"],
+    ]
+    assert lines[0] == lines[1][1:] and lines[2] == lines[1], "what was finished before stays"
+
+
+def test_names_are_such_as_readers_take(data: Path, tmp_path: Path) -> None:
+    own = type("Own\x07", (Diary,), {})
+    predict(data, data, own, out=tmp_path / "out", set_name="Home\n\x1b[1m")
+    archive = MemoryBenchResults.from_local(tmp_path / "out")
+    assert [entry.cell[3:] for entry in archive.entries] == [("Home\ufffd\ufffd[1m", "Own\ufffd")]
+    assert not archive.problems
+    with pytest.raises(UsageError, match="two agents would both be"):
+        predict(data, data, [own, type("Own\x08", (Diary,), {})], out=tmp_path / "two")
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,9 @@ class BoxAgent:
         await self._model.ask(Listen(self._episode, tuple(self._turns), heard))
         self._turns.append(heard)
 
+    async def conclude(self) -> None:
+        """How it parts conversations is its own matter."""
+
     async def freeze(self) -> Callable[[], Awaitable[Examinee]]:
         turns = tuple(self._turns)
 
@@ -63,8 +66,8 @@ class BoxAgent:
         answer = await self._model.ask(Ask(self._episode, tuple(self._turns), task, question.now))
         return ProbeReply(answer.value or dict.fromkeys(question.variables), answer.status, answer.text)
 
-    async def respond(self, prompt: Sequence[Message]) -> OpenReply:
-        """Reply to a prompt. Only ever called on what `freeze` gives."""
+    async def respond(self, prompt: Sequence[Message], query: str | None = None) -> OpenReply:
+        """Reply to a prompt. Only ever called on what `freeze` gives. What it searches for is its own matter."""
         if len(prompt) != 1:
             raise RequestRefused(f"an assistant at an address is asked one message, and the prompt has {len(prompt)}")
         task = Reply(Context((), tuple(prompt)))

@@ -3,7 +3,8 @@
 Every assistant of the paper is this agent with another memory. Messages stay in the window until there are
 freq + n_s of them; then the oldest freq are written to memory and leave it. So at least the last n_s messages (once
 there are so many) are kept verbatim, and nothing is in neither place. When the model's context is full, the oldest
-turns leave the window early: into the memory or, where nothing is ever written (Native), for good.
+turns leave the window early: into the memory or, where nothing is ever written (Native), for good. When a conversation
+is concluded, the whole window goes to the memory, and the next begins with an empty one.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from amemgym.llm import Answer, Model, estimate_tokens
 from amemgym.memory import (
     Item,
     MemoryMaker,
+    NoMemory,
     Tools,
     close_memory,
     held_by,
@@ -99,6 +101,14 @@ class ConversationalAgent:
         self._window += messages
         await self._write_what_is_due(now)
 
+    async def conclude(self) -> None:
+        freq = self._habits.freq
+        if freq is None or isinstance(self._memory, NoMemory):
+            return
+        while self._window:
+            due, self._window = self._window[:freq], self._window[freq:]
+            await write_to(self._memory, due, due[-1].time or datetime.min)
+
     async def freeze(self) -> Callable[[], Awaitable[Examinee]]:
         window, tools = tuple(self._window), self._tools
         snapshot = await snapshot_of(self._memory)
@@ -137,9 +147,10 @@ class ConversationalAgent:
         values = answer.value or dict.fromkeys(question.variables)
         return ProbeReply(values, answer.status, answer.text, items, self.dropped)
 
-    async def respond(self, prompt: Sequence[Message]) -> OpenReply:
+    async def respond(self, prompt: Sequence[Message], query: str | None = None) -> OpenReply:
         """Reply to a prompt. Only ever called on a copy made by `freeze`, which is then let go of."""
-        items = await self._recall(prompt[-1].content, prompt[-1].time or datetime.min)
+        last = prompt[-1]
+        items = await self._recall(last.content if query is None else query, last.time or datetime.min)
         answer = await self._ask_within_context(
             lambda window: Reply(Context(_lines(items), (*window, *prompt))),
             beside=estimate_tokens([*_lines(items), *(message.content for message in prompt)]),

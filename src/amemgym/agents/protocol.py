@@ -65,7 +65,10 @@ class ProbeReply:
 
 @dataclass(frozen=True)
 class OpenReply:
-    """What was replied to a prompt without options (None where the model gave no text), and what memory gave back."""
+    """What was replied to a prompt without options (None where the model gave no text), and what memory gave back.
+
+    `dropped` messages of the window did not fit the model's context.
+    """
 
     text: str | None
     status: Status
@@ -80,8 +83,9 @@ class Examinee(Protocol):
 
     async def probe(self, question: ProbeQuestion) -> ProbeReply: ...
 
-    async def respond(self, prompt: Sequence[Message]) -> OpenReply:
-        """Reply to a conversation that ends with the user's message, and remember nothing of it."""
+    async def respond(self, prompt: Sequence[Message], query: str | None = None) -> OpenReply:
+        """Reply to a conversation that ends with the user's message, and remember nothing of it. `query` is what the
+        memory is searched for, if not that message."""
         ...
 
     async def aclose(self) -> None:
@@ -113,6 +117,11 @@ class Agent(Protocol):
 
     async def listen(self, messages: Sequence[Message]) -> None:
         """Take in a recorded stretch of conversation, remembering as if the replies were its own. Raises ModelError."""
+        ...
+
+    async def conclude(self) -> None:
+        """The conversation is over, and what is said next is another: what stands in the window is written to the
+        memory and leaves it. An agent whose memory is its window keeps it. Raises ModelError."""
         ...
 
     async def freeze(self) -> Callable[[], Awaitable[Examinee]]:

@@ -249,7 +249,14 @@ class RunDirectory:
         return Journal(self.path / "journal" / "upper-bound" / files.slug(model) / f"{_user(user_id)}.jsonl")
 
     def coaching_journal(self, agent: str) -> Journal:
-        return Journal(self.path / "journal" / "coaching" / f"{files.slug(agent)}.jsonl")
+        return Journal(self._coaching(agent))
+
+    def was_coached(self, agent: str) -> bool:
+        """Whether what the agent is told to remember was revised between the periods of this run."""
+        return self._coaching(agent).exists()
+
+    def _coaching(self, agent: str) -> Path:
+        return self.path / "journal" / "coaching" / f"{files.slug(agent)}.jsonl"
 
     def take_journals(self, other: Path, agents: Iterable[str]) -> None:
         """Copy another run's journals of these agents and of upper bounds, each whole, but for those begun here.

@@ -11,6 +11,7 @@ from amemgym.memory.calls import (
     write_to,
 )
 from amemgym.memory.index import ExactIndex, VectorIndex
+from amemgym.memory.none import NoMemory
 from amemgym.memory.protocol import QUERY, Item, Memory, MemoryMaker, Tools
 from amemgym.memory.registry import (
     KnownMemory,
@@ -31,6 +32,7 @@ __all__ = [
     "KnownMemory",
     "Memory",
     "MemoryMaker",
+    "NoMemory",
     "Tools",
     "VectorIndex",
     "checked_memory",

@@ -19,11 +19,12 @@ from amemgym.scores.metrics import (
 from amemgym.scores.pairs import Pair, compare_agents
 from amemgym.scores.power import users_needed
 from amemgym.scores.summary import OWN_ROLES, summarise
-from amemgym.scores.warnings import OFFLINE, models_played, what_is_missing
+from amemgym.scores.warnings import OFFLINE, STAND_IN, models_played, what_is_missing
 
 __all__ = [
     "OFFLINE",
     "OWN_ROLES",
+    "STAND_IN",
     "Cell",
     "Comparison",
     "Failure",

@@ -10,9 +10,11 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+#: what the offline model is, and what follows for scores
+STAND_IN = "model: offline, an embedded stand-in that knows words, not language"
 OFFLINE = (
-    "model: offline, an embedded stand-in that knows words, not language: these scores compare memories with each other"
-    " and say nothing of how a language model would do (see --model)"
+    f"{STAND_IN}: these scores compare memories with each other and say nothing of how a language model would do (see"
+    " --model)"
 )
 #: from these shares on, something is amiss
 MANY_INVALID, MANY_FAILED, CONSTANT = 0.05, 0.05, 0.9

@@ -36,10 +36,11 @@ def show(exported: Exported) -> None:
     for group in exported.groups:
         failed = f", {group.failed} of them without an answer" if group.failed else ""
         lines.append(f"{group.entry.cell}: {group.items} items{failed}")
+        lines += [f"  note: {note}" for note in group.notes]
     count = len(exported.groups)
     lines.append(f"{count} {'group' if count == 1 else 'groups'} written; {exported.directory} has {exported.total}")
     if exported.rivals:
-        lines.append(f"{exported.rivals} of them are one of several runs of a cell, between which --choose decides")
+        lines.append(f"{exported.rivals} of these are of cells with several runs, between which --choose decides")
     choose = " --choose last" if exported.rivals else ""
     lines.append(f"next: amemgym memorybench table {shlex.quote(str(exported.directory))} --metric accuracy{choose}")
     for line in lines:

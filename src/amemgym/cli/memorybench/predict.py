@@ -116,7 +116,7 @@ def show(report: PredictReport) -> None:
     lines = []
     for group in report.groups:
         missing = f", {group.missing} of them without a response" if group.missing else ""
-        lines.append(f"{group.entry.cell}: {report.sessions} dialogs remembered, {group.prompts} prompts{missing}")
+        lines.append(f"{group.entry.cell}: {group.sessions} dialogs remembered, {group.prompts} prompts{missing}")
         lines.append(f"  {report.directory / group.entry.relative_dir / 'predict.json'}")
     lines.append(f"written to {shlex.quote(str(report.directory))}, without scores: MemoryBench's evaluators give them")
     for line in lines:

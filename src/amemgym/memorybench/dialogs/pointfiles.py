@@ -126,7 +126,7 @@ def _is_of(file: Path, split: str | None) -> bool:
 
 
 def _dialogs(found: Sequence[Path], method: str | None, told: list[Problem]) -> Iterator[Path]:
-    """Of each data set's files of dialogs the one that is read; where none is, or not what was asked for, it is told."""
+    """Of each data set's files of dialogs the one that is read; where that is none or a guess, it is told."""
     sets: dict[Path, dict[str, Path]] = {}
     for file in found:
         folder = file.absolute().parent

@@ -20,7 +20,6 @@ from typing import Any
 
 from amemgym import files
 from amemgym.agents import AgentSpec, agent_of_class, checked
-from amemgym.clean import clean
 from amemgym.errors import AMemGymError, DataError, RunFailed, UnknownName, UsageError
 from amemgym.evaluate import RunSpec, RunWatcher, check_addresses, make_spec
 from amemgym.evaluate.claimed import ClaimedDirectory, default_directory, made_manifest
@@ -29,18 +28,25 @@ from amemgym.llm import Journal, check_model_name, describe_model, embedder_iden
 from amemgym.memory import Memory
 from amemgym.memorybench.dialogs.pointfiles import Points, Source, load_points
 from amemgym.memorybench.dialogs.points import DataPoint
-from amemgym.memorybench.dialogs.replay import Outcome, Prediction, Replay, check_agents
+from amemgym.memorybench.dialogs.replay import Outcome, Prediction, Replay, check_agents, is_without_memory
 from amemgym.memorybench.dialogs.sessions import SEED, Session, sessions
 from amemgym.memorybench.entry import DATASET_TYPES, MANIFEST, PREDICT, RUN_CONFIG, Cell, ResultEntry
 from amemgym.memorybench.exporting.folders import group_folder, inside
-from amemgym.memorybench.exporting.writing import json_array, manifest_line, manifest_lines
+from amemgym.memorybench.exporting.named import cell_of, manifest_name, run_config, run_id_of
+from amemgym.memorybench.exporting.writing import entry_in, json_array, manifest_line, manifest_lines
 from amemgym.memorybench.problems import Problem
 from amemgym.memorybench.reading.redacted import redacted
+from amemgym.scores import STAND_IN
 from amemgym.tasks import prompts_for
 from amemgym.together import wait_for
 from amemgym.version import __version__
 
 EXP = "off-policy"
+#: what its predictions have to be read with
+OFFLINE = (
+    f"{STAND_IN}: its replies are fixed sentences, which show what memories give back and say nothing of how a language"
+    " model would answer (see --model)"
+)
 AGENTS = ("rag", "bm25_dialog")
 #: fields of `RunSpec` that a prediction has too
 SETTINGS = (
@@ -74,11 +80,14 @@ class PredictDirectory(ClaimedDirectory):
 
 @dataclass(frozen=True)
 class Predicted:
-    """One agent's group: how many prompts, and how many of them have no response."""
+    """One agent's group: how many dialogs it was told, how many prompts, how many of them have no response, and for how
+    many its context had no room for all it had heard."""
 
     entry: ResultEntry
+    sessions: int
     prompts: int
     missing: int
+    cut: int = 0
 
 
 @dataclass(frozen=True)
@@ -98,18 +107,30 @@ class _Plan:
     agents: list[AgentSpec]
     sessions: list[Session]
     prompts: tuple[DataPoint, ...]
-    cell: Cell
+    dataset_type: str
+    set_name: str
     manifest: dict[str, Any]
     problems: tuple[Problem, ...]
 
-    @property
-    def run_id(self) -> str:
-        """As those of exported runs: of what was played, not of when."""
-        return f"start_at_{self.manifest['fingerprint'][:16]}"
+    def groups(self) -> list[_Group]:
+        """What each agent writes, as the manifests describe it. Raises UsageError where two have one name there."""
+        compared = self.manifest["compared"]
+        described = compared["agents"]
+        cells = [cell_of(EXP, self.dataset_type, self.set_name, agent, compared) for agent in described]
+        if twice := [cell for cell, count in Counter(cells).items() if count > 1]:
+            raise UsageError(f"two agents would both be {twice[0]} in the archive; give one another name")
+        return [_Group(*group) for group in zip(self.agents, described, cells, strict=True)]
 
-    def cell_of(self, described: Mapping[str, Any]) -> Cell:
-        own = (described.get("model") or self.manifest["compared"]["model"])["model"]
-        return self.cell._replace(model=clean(own), baseline=clean(described["name"]))
+
+@dataclass(frozen=True)
+class _Group:
+    agent: AgentSpec
+    described: Mapping[str, Any]
+    cell: Cell
+
+    @property
+    def is_offline(self) -> bool:
+        return self.cell.model == "offline"
 
 
 def predict(
@@ -129,13 +150,17 @@ def predict(
 ) -> PredictReport:
     """Have agents remember training dialogs and answer test prompts, and write their replies as an archive of results.
 
+    A prompt begins a new conversation: what stood in an agent's window is in its memory by then, and the window is
+    empty. Native and recent, whose window is their memory, keep it; wo_memory hears no dialog, and sees the prompt
+    alone.
+
     Args:
         train, test: files or folders of data points (see `load_points`); of folders the files of that split.
         agents: names as `amemgym.run` takes them, or memory classes; no reference agents.
         model: the agents' model.
         out: the archive's folder (default: runs/prediction-<set>-<fingerprint>).
         actions: only dialogs whose user gave one of these (like, copy …).
-        method: the memory system whose dialogs are taken where a point has one for each.
+        method: the memory system whose dialogs are taken where there are some for each (see `load_points`).
         set_name, dataset_type: what the archive calls the set, and whether it is single, domain or task (default: the
             data set's name, and single; needed where there are several data sets).
         seed: of the order of the dialogs.
@@ -162,6 +187,8 @@ def predict(
         check_model_name(one.model)
     check_addresses(spec, [spec.model_settings(), *own])
     remembered, answered = load_points(train, method, split="train"), load_points(test, method, split="test")
+    for sentence in _problems([*remembered.problems, *answered.problems]):
+        watcher.said(sentence)
     heard = sessions(remembered.points, seed, actions=actions)
     for sentence in _remarks(remembered, answered, heard):
         watcher.said(sentence)
@@ -186,7 +213,7 @@ def _planned(
 ) -> _Plan:
     if not answered.points:
         raise DataError("there is no test prompt to answer; give test data")
-    cell = _cell(answered.datasets, set_name, dataset_type)
+    of_type, named = _set(answered.datasets, set_name, dataset_type)
     if "language" not in spec.model_fields_set:
         spoken = {point.lang for point in answered.points}
         spec = spec.model_copy(update={"language": "zh" if spoken == {"zh"} else "en"})
@@ -194,7 +221,7 @@ def _planned(
         "amemgym": __version__,
         "remembered": {"sessions": len(heard), "sha256": _digest([_session_told(session) for session in heard])},
         "answered": {"prompts": len(answered.points), "sha256": _digest([_point_told(p) for p in answered.points])},
-        "set": {"dataset_type": cell.dataset_type, "set_name": cell.set_name},
+        "set": {"dataset_type": of_type, "set_name": named},
         "agents": [agent.described() for agent in agents],
         "model": describe_model(spec.model_settings()),
         "embedder": embedder_identity(spec.embedder),
@@ -204,12 +231,12 @@ def _planned(
         "prompts": prompts_for(spec.language).hashes(TEMPLATES),
     }
     manifest = made_manifest(PredictDirectory.what, compared, {})
-    return _Plan(spec, agents, heard, answered.points, cell, manifest, (*problems, *answered.problems))
+    return _Plan(spec, agents, heard, answered.points, of_type, named, manifest, (*problems, *answered.problems))
 
 
 def _played(plan: _Plan, out: str | Path | None, watcher: RunWatcher) -> PredictReport:
-    fingerprint = plan.manifest["fingerprint"]
-    directory = PredictDirectory(out or default_directory(PredictDirectory.what, plan.cell.set_name, fingerprint))
+    fingerprint, planned = plan.manifest["fingerprint"], plan.groups()
+    directory = PredictDirectory(out or default_directory(PredictDirectory.what, plan.set_name, fingerprint))
     # the same in two folders is two to a server that both use
     place = files.sha256(str(directory.path.resolve()).encode("utf-8", "surrogatepass"))
     replay = Replay(
@@ -223,14 +250,21 @@ def _played(plan: _Plan, out: str | Path | None, watcher: RunWatcher) -> Predict
         f"{fingerprint[:8]}-{place[:6]}",
     )
     replay.check()
+    if any(group.is_offline for group in planned):
+        watcher.said(OFFLINE)
     with directory.held():
         directory.claim(plan.manifest)
         watcher.begins(directory.path)
         outcome = wait_for(replay.play)
-        groups = _write(plan, directory, outcome)
-    for group in groups:
+        written = _write(plan, planned, directory, outcome)
+    for name, group in written.items():
         if group.missing:
-            watcher.said(_missing_told(outcome.predictions[group.entry.baseline], group))
+            watcher.said(_missing_told(outcome.predictions[name], group))
+        if group.cut:
+            watcher.said(
+                f"agent '{name}': for {group.cut} of {group.prompts} prompts its context had no room for all that it"
+                " had heard, and the oldest of it was left out"
+            )
     for name, count in outcome.dropped.items():
         if count:
             watcher.said(f"agent '{name}': {count} messages of the dialogs had no room in its context, and are lost")
@@ -238,49 +272,51 @@ def _played(plan: _Plan, out: str | Path | None, watcher: RunWatcher) -> Predict
         outcome.stopped.args = (_going_on(str(outcome.stopped)),)
     if outcome.stopped is not None:
         raise outcome.stopped
-    return PredictReport(directory.path, groups, len(plan.sessions), plan.problems, tuple(outcome.failures))
+    return PredictReport(
+        directory.path, tuple(written.values()), len(plan.sessions), plan.problems, tuple(outcome.failures)
+    )
 
 
-def _write(plan: _Plan, directory: PredictDirectory, outcome: Outcome) -> tuple[Predicted, ...]:
-    """The groups of finished agents, then the manifest; lines that others wrote to it stay."""
-    groups: list[Predicted] = []
-    taken: set[str] = set()
-    for agent in plan.manifest["compared"]["agents"]:
-        predictions = outcome.predictions.get(agent["name"])
-        if predictions is None:
-            continue
-        cell = plan.cell_of(agent)
-        folder = group_folder(cell, plan.run_id, taken)
+def _write(
+    plan: _Plan, planned: Sequence[_Group], directory: PredictDirectory, outcome: Outcome
+) -> dict[str, Predicted]:
+    """The groups of finished agents by name, then the manifest. An agent's folder is the same whoever else finishes.
+    Lines that others wrote to the manifest stay, and so does that of an agent which finished before."""
+    compared, fingerprint = plan.manifest["compared"], plan.manifest["fingerprint"]
+    run_id, written = run_id_of(fingerprint), dict[str, Predicted]()
+    before = [(line, entry_in(line)) for line in manifest_lines(directory.path / MANIFEST)]
+    own = {(group.cell, run_id) for group in planned}
+    others = [(line, entry) for line, entry in before if entry is None or (entry.cell, entry.run_id) not in own]
+    taken = {entry.relative_dir.casefold() for _, entry in others if entry is not None}
+    known, lines = {line for line, _ in before}, list[str]()
+    for group in planned:
+        name, folder = group.agent.name, group_folder(group.cell, run_id, taken)
         taken.add(folder.casefold())
-        path = inside(directory.path, folder)
-        with json_array(path / PREDICT) as add:
-            for prediction in predictions:
-                add(prediction.as_dict())
-        files.write_atomically(path / RUN_CONFIG, files.pretty_json(redacted(_config(plan, agent, cell))))
-        entry = ResultEntry(*cell, plan.run_id, folder, [RUN_CONFIG, PREDICT])
-        groups.append(Predicted(entry, len(predictions), sum(one.response is None for one in predictions)))
-    lines = [manifest_line(group.entry) for group in groups]
-    others = [line for line in manifest_lines(directory.path / MANIFEST) if line not in lines]
+        entry = ResultEntry(*group.cell, run_id, folder, [RUN_CONFIG, PREDICT])
+        if (predictions := outcome.predictions.get(name)) is not None:
+            path = inside(directory.path, folder)
+            with json_array(path / PREDICT) as add:
+                for prediction in predictions:
+                    add(prediction.as_dict())
+            told = {"prediction": fingerprint, "warnings": [OFFLINE] if group.is_offline else []}
+            config = run_config(group.cell, group.described, compared, told)
+            files.write_atomically(path / RUN_CONFIG, files.pretty_json(redacted(config)))
+            written[name] = Predicted(
+                entry,
+                0 if is_without_memory(group.agent) else len(plan.sessions),
+                len(predictions),
+                sum(one.response is None for one in predictions),
+                sum(one.dropped > 0 for one in predictions),
+            )
+        if name in written or manifest_line(entry) in known:
+            lines.append(manifest_line(entry))
     if lines:
-        directory.write(MANIFEST, "".join(f"{line}\n" for line in [*lines, *others]))
-    return tuple(groups)
+        directory.write(MANIFEST, "".join(f"{line}\n" for line in [*lines, *(line for line, _ in others)]))
+    return written
 
 
-def _config(plan: _Plan, agent: Mapping[str, Any], cell: Cell) -> dict[str, Any]:
-    """What was run, in the published keys as far as they say it, and whole as our manifest compares it."""
-    compared = {name: value for name, value in plan.manifest["compared"].items() if name not in ("agents", "amemgym")}
-    own = {name: value for name, value in agent.items() if name != "model"}
-    return {
-        "memory_system": cell.baseline,
-        "dataset_type": cell.dataset_type,
-        "set_name": cell.set_name,
-        "memory_system_config": {**own, "llm_config": agent.get("model") or compared["model"]},
-        "amemgym": {"version": __version__, "prediction": plan.manifest["fingerprint"], **compared, "agent": agent},
-    }
-
-
-def _cell(datasets: Sequence[str], set_name: str | None, dataset_type: str | None) -> Cell:
-    """The set's part of every cell. Raises UsageError or UnknownName."""
+def _set(datasets: Sequence[str], set_name: str | None, dataset_type: str | None) -> tuple[str, str]:
+    """The set's type and name. Raises UsageError or UnknownName."""
     if dataset_type is not None and dataset_type not in DATASET_TYPES:
         raise UnknownName("type of set", dataset_type, DATASET_TYPES)
     if len(datasets) > 1 and (set_name is None or dataset_type in (None, "single")):
@@ -288,18 +324,20 @@ def _cell(datasets: Sequence[str], set_name: str | None, dataset_type: str | Non
             f"the test prompts are of {len(datasets)} data sets ({', '.join(datasets[:5])}); say what set they make"
             " with --set-name NAME and --dataset-type domain (or task)"
         )
-    name = clean(datasets[0] if set_name is None else set_name)
+    name = manifest_name(datasets[0] if set_name is None else set_name)
     if not name.strip():
         raise UsageError("the set has no name; give it one with --set-name")
-    return Cell(EXP, "", dataset_type or "single", name, "")
+    return dataset_type or "single", name
+
+
+def _problems(problems: Sequence[Problem]) -> list[str]:
+    more = len(problems) - TOLD
+    return [*map(str, problems[:TOLD]), *([f"and {more} more problems like these"] if more > 0 else [])]
 
 
 def _remarks(remembered: Points, answered: Points, heard: Sequence[Session]) -> list[str]:
     """What somebody should know of the data before it is played."""
-    problems = [*remembered.problems, *answered.problems]
-    told = [str(problem) for problem in problems[:TOLD]]
-    if len(problems) > TOLD:
-        told.append(f"and {len(problems) - TOLD} more problems like these")
+    told = []
     silent = sum(not point.dialog for point in remembered.points)
     if silent:
         told.append(f"{silent} of {len(remembered.points)} training points have no dialog, and are not remembered")

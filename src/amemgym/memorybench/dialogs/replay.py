@@ -1,8 +1,11 @@
 """MemoryBench's off-policy setting for our agents: one memory hears all recorded dialogs, then copies answer prompts.
 
 Each prompt is put to a copy of the agent as it was after the last dialog, so no prompt changes the memory or another
-answer. Every model call goes through the door, so whoever plays again takes what the journal has. A prompt whose call
-ends in an error has no response, and the error is kept in its place; nothing is made up that could be scored.
+answer. A prompt begins a new conversation: what the last dialogs left in the agent's window was written to its memory
+before, and the window is empty. Only native and recent keep theirs, which is the memory they have; `wo_memory` is the
+model without any, and hears nothing. Every model call goes through the door, so whoever plays again takes what the
+journal has. A prompt whose call ends in an error has no response, and the error is kept in its place; nothing is made
+up that could be scored.
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ from amemgym.evaluate.failed import said
 from amemgym.llm import Doors, Gateway, Journal, Line, Refused, at, question_name, reach, round_name
 from amemgym.memorybench.dialogs.points import DataPoint
 from amemgym.memorybench.dialogs.sessions import STEP, Session
+from amemgym.memorybench.entry import WITHOUT_MEMORY
 from amemgym.messages import Message
 from amemgym.tasks import Prompts
 from amemgym.together import side_by_side, wait_for
@@ -40,15 +44,20 @@ ROLE = "predict"
 
 @dataclass(frozen=True)
 class Prediction:
-    """What an agent replied to a test prompt: `response`, or why there is none, and what its memory had given back."""
+    """What an agent replied to a test prompt: `response`, or why there is none, and what its memory had given back.
+
+    `dropped` messages that it had heard were left out of the request, since its context had no room for them.
+    """
 
     point: DataPoint
     response: str | None
     error: str | None = None
     memories: tuple[str, ...] = ()
+    dropped: int = 0
 
     def as_dict(self) -> dict[str, Any]:
-        """An element of predict.json. Where there is no response it is null, and `error` says why."""
+        """An element of predict.json. Where there is no response it is null, and `error` says why; `dropped` is there
+        where it is not 0."""
         told = {
             "test_idx": self.point.test_idx,
             "messages": [message.as_chat() for message in self.point.prompt],
@@ -56,7 +65,8 @@ class Prediction:
             "retrieved_memories": list(self.memories),
             "dataset": self.point.dataset,
         }
-        return told if self.error is None else {**told, "error": self.error}
+        more = {"error": self.error, "dropped": self.dropped or None}
+        return told | {name: value for name, value in more.items() if value is not None}
 
 
 @dataclass
@@ -71,13 +81,20 @@ class Outcome:
 
 
 async def remember(agent: Agent, sessions: Sequence[Session], heard: Callable[[], None] = lambda: None) -> None:
-    """Have an agent take in the sessions, turn by turn; `heard` is called after each. Raises ModelError or
-    MemoryFailed."""
+    """Have an agent take in the sessions, turn by turn, and then conclude: what is left in its window is written to its
+    memory (native and recent keep it). `heard` is called after each turn. Raises ModelError or MemoryFailed."""
     for number, session in enumerate(sessions):
         for round_, turn in enumerate(session.turns):
             with at(round_name(0, number, round_)):
                 await agent.listen(turn)
             heard()
+    with at(round_name(0, len(sessions), 0)):
+        await agent.conclude()
+
+
+def is_without_memory(agent: AgentSpec) -> bool:
+    """Whether it is MemoryBench's baseline, the model alone; in a run of ours the same name has the last messages."""
+    return agent.memory == "none" and agent.name.partition("-")[0] == WITHOUT_MEMORY
 
 
 def asked(point: DataPoint, now: datetime) -> tuple[Message, ...]:
@@ -150,9 +167,9 @@ class Replay:
 
     async def play(self) -> Outcome:
         """Play every agent. What stopped it early, and which failed, is in the outcome."""
-        turns = sum(len(session.turns) for session in self._sessions)
+        turns = sum(len(session.turns) for agent in self._agents for session in self._heard(agent))
         count = len(self._agents)
-        self._watcher.planned(users=1, episodes=count, turns=turns * count, exams=len(self._asked) * count)
+        self._watcher.planned(users=1, episodes=count, turns=turns, exams=len(self._asked) * count)
         # a copy holds a whole memory, so only as many are made as can be asked at once
         copies = asyncio.Semaphore(self._concurrency)
         try:
@@ -164,6 +181,9 @@ class Replay:
             await self._doors.aclose()
         self._outcome.failures.sort()
         return self._outcome
+
+    def _heard(self, agent: AgentSpec) -> Sequence[Session]:
+        return () if is_without_memory(agent) else self._sessions
 
     async def _guarded(self, agent: AgentSpec, copies: asyncio.Semaphore) -> None:
         """Play an agent; what ends it alone is noted, what would end every other one too is raised."""
@@ -181,7 +201,7 @@ class Replay:
         player = await self._players.agent(agent, "memorybench", line)
         finished = False
         try:
-            await remember(player, self._sessions, self._watcher.turned)
+            await remember(player, self._heard(agent), self._watcher.turned)
             copy = await player.freeze()
             texts: dict[str, str] = {}
             found = await side_by_side(
@@ -216,7 +236,9 @@ class Replay:
         async with copies:
             try:
                 with at(question_name(0, number), ROLE):
-                    reply = await put_to_copy(copy, lambda examinee: examinee.respond(messages))
+                    # the memory is searched by the user's words, not by what the data's system message adds to them
+                    query = point.prompt[-1].content
+                    reply = await put_to_copy(copy, lambda examinee: examinee.respond(messages, query))
             except (ContentFiltered, ContextOverflow, RequestRefused) as failure:
                 prediction = Prediction(point, None, str(failure))
             else:
@@ -228,8 +250,9 @@ class Replay:
 def _prediction(point: DataPoint, reply: OpenReply, texts: dict[str, str]) -> Prediction:
     memories = tuple(texts.setdefault(line, line) for line in (item.line() for item in reply.items))
     if reply.text is None:
-        return Prediction(point, None, f"the model's reply has no text to take ({reply.status})", memories)
-    return Prediction(point, reply.text, None, memories)
+        why = f"the model's reply has no text to take ({reply.status})"
+        return Prediction(point, None, why, memories, reply.dropped)
+    return Prediction(point, reply.text, None, memories, reply.dropped)
 
 
 def check_agents(agents: Sequence[AgentSpec]) -> None:

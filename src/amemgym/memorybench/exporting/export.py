@@ -29,7 +29,7 @@ from amemgym.memorybench.entry import GROUP_FILES, MANIFEST, RUN_CONFIG, Cell, R
 from amemgym.memorybench.exporting.folders import group_folder, inside, is_group_folder
 from amemgym.memorybench.exporting.group import write_group
 from amemgym.memorybench.exporting.played import PlayedRun
-from amemgym.memorybench.exporting.writing import manifest_line, manifest_lines
+from amemgym.memorybench.exporting.writing import entry_in, manifest_line, manifest_lines
 
 #: a cell and a run's id: what one group is known by
 Key = tuple[Cell, str]
@@ -37,17 +37,19 @@ Key = tuple[Cell, str]
 
 @dataclass(frozen=True)
 class ExportedGroup:
-    """A group that was written: how many items it has, and how many of these ended in an error, without an answer."""
+    """A group that was written: how many items it has, how many of these ended in an error, without an answer, and
+    what they have to be read with."""
 
     entry: ResultEntry
     items: int
     failed: int
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written to an archive, how many groups it has now, and how many of those written are of a cell that it
-    has several runs of, between which a reader has to choose."""
+    """What was written to an archive, how many groups it has now, and how many of all these are of a cell that it has
+    several runs of, between which a reader has to choose."""
 
     directory: Path
     groups: tuple[ExportedGroup, ...]
@@ -112,7 +114,8 @@ class _Archive:
     def __init__(self, root: Path) -> None:
         self.root = root
         self._lines: list[str] = manifest_lines(root / MANIFEST)
-        self._known = {key: (number, entry) for number, line in enumerate(self._lines) for key, entry in _parsed(line)}
+        found = ((number, entry_in(line)) for number, line in enumerate(self._lines))
+        self._known = {(entry.cell, entry.run_id): (number, entry) for number, entry in found if entry is not None}
 
     def check(
         self, planned: Mapping[Key, tuple[PlayedRun, Mapping[str, Any]]], runs: Sequence[PlayedRun], replace: bool
@@ -150,7 +153,7 @@ class _Archive:
             taken.add(folder.casefold())
             written = write_group(run, agent, inside(self.root, folder))
             entry = ResultEntry(*cell, run_id, folder, list(GROUP_FILES))
-            groups.append(ExportedGroup(entry, written.items, written.failed))
+            groups.append(ExportedGroup(entry, written.items, written.failed, written.notes))
             if there := self._known.get((cell, run_id)):
                 lines[there[0]] = manifest_line(entry)
                 replaced.append(there[1])
@@ -160,7 +163,7 @@ class _Archive:
         for entry in replaced:
             self._remove(entry)
         runs = Counter(cell for cell, _ in {**self._known, **planned})
-        rivals = sum(runs[group.entry.cell] > 1 for group in groups)
+        rivals = sum(count for count in runs.values() if count > 1)
         return Exported(self.root, tuple(groups), len(lines), rivals)
 
     def _played(self, entry: ResultEntry) -> str | None:
@@ -180,14 +183,3 @@ class _Archive:
                 for name in GROUP_FILES:
                     (folder / name).unlink(missing_ok=True)
                 folder.rmdir()
-
-
-def _parsed(line: str) -> list[tuple[Key, ResultEntry]]:
-    """The entry of a line with its key; none where it is no such line, which then stays as it is."""
-    try:
-        found = json.loads(line)
-        cell = Cell(*(str(found[name]) for name in Cell._fields))
-        entry = ResultEntry(*cell, str(found["run_id"]), str(found["relative_dir"]), list(found["files"]))
-    except (ValueError, RecursionError, KeyError, TypeError):
-        return []
-    return [((entry.cell, entry.run_id), entry)]

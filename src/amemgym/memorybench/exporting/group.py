@@ -19,10 +19,12 @@ from typing import Any
 from amemgym import files
 from amemgym.clean import clean
 from amemgym.evaluate import EpisodeResult, ExamResult
-from amemgym.memorybench.entry import DETAILS, PREDICT, RUN_CONFIG, SUMMARY, Cell
+from amemgym.memorybench.entry import DETAILS, PREDICT, RUN_CONFIG, SUMMARY
+from amemgym.memorybench.exporting.named import run_config
 from amemgym.memorybench.exporting.played import PlayedRun
 from amemgym.memorybench.exporting.writing import json_array
 from amemgym.memorybench.reading.redacted import redacted
+from amemgym.messages import Message
 from amemgym.scenario import Scenario
 from amemgym.scores import Failure, cells_of, random_accuracy, upper_bound_accuracy
 from amemgym.scores.metrics import Cell as ExamCell
@@ -42,16 +44,17 @@ INTERVALS = "95%, clustered by user"
 
 @dataclass(frozen=True)
 class Written:
-    """How many items a group has, and how many of them ended in an error."""
+    """How many items a group has, how many of them ended in an error, and what they have to be read with."""
 
     items: int
     failed: int
+    notes: tuple[str, ...] = ()
 
 
 def write_group(run: PlayedRun, agent: Mapping[str, Any], folder: Path) -> Written:
     """Write the group's files into a folder, each whole or not at all. Raises StorageError, RunDirectoryError."""
     cell, name = run.cell(agent), agent["name"]
-    prompts = prompts_for(run.compared.get("language") or "en")
+    prompts = None if run.is_imported else prompts_for(run.compared["language"])
     is_probed = any(episode.probes for episode, _, _ in run.episodes(name)) if run.compared["probe"] else False
     told, items = [], 0
     with json_array(folder / PREDICT) as predict, json_array(folder / DETAILS) as details:
@@ -64,26 +67,36 @@ def write_group(run: PlayedRun, agent: Mapping[str, Any], folder: Path) -> Writt
                 details({**key, "metrics": metrics, "user": episode.user_id, "status": exam.status})
                 items += 1
             told.append(episode.without_texts())
-    scores = run.scores(agent, told)
-    files.write_atomically(folder / RUN_CONFIG, files.pretty_json(redacted(_config(run, agent, cell))))
-    files.write_atomically(folder / SUMMARY, files.pretty_json(clean(_summary(run, name, told, scores))))
-    return Written(items, scores["agents"][name]["failed"])
+    scores, notes = run.scores(agent, told), run.notes(agent)
+    own = {
+        "format": FORMAT,
+        "run": run.manifest["fingerprint"],
+        "data": {**run.manifest["data"], **run.compared["data"]},
+    }
+    files.write_atomically(folder / RUN_CONFIG, files.pretty_json(redacted(run_config(cell, agent, run.compared, own))))
+    files.write_atomically(folder / SUMMARY, files.pretty_json(clean(_summary(run, name, told, scores, notes))))
+    return Written(items, scores["agents"][name]["failed"], tuple(notes))
 
 
 def _by_place(cells: Sequence[ExamCell]) -> dict[tuple[int, int], ExamCell]:
     return {(cell.period, cell.exam.question): cell for cell in cells}
 
 
-def _prediction(episode: EpisodeResult, exam: ExamResult, scenario: Scenario, prompts: Prompts) -> dict[str, Any]:
-    """What was asked, what came back, and what had been read from memory."""
+def _prediction(
+    episode: EpisodeResult, exam: ExamResult, scenario: Scenario, prompts: Prompts | None
+) -> dict[str, Any]:
+    """What was asked, what came back, and what had been read from memory. Without `prompts` it is not known how it was
+    asked, nor what was read: then the question alone is given, and null."""
     asked = scenario.qas[exam.question]
-    options = tuple(asked.answer_choices[index].answer for index in exam.order)
-    task = ChooseOption(asked.query, options, Context(), scenario.periods[exam.period].end)
+    message = Message("user", asked.query)
+    if prompts is not None:
+        options = tuple(asked.answer_choices[index].answer for index in exam.order)
+        message = ChooseOption(asked.query, options, Context(), scenario.periods[exam.period].end).messages(prompts)[-1]
     return {
-        "messages": [task.messages(prompts)[-1].as_chat()],
+        "messages": [message.as_chat()],
         # no reply and an empty one are two things
         "response": exam.reply if exam.counts else None,
-        "retrieved_memories": [episode.texts[item] for item in exam.items],
+        "retrieved_memories": None if prompts is None else [episode.texts[item] for item in exam.items],
         "user": episode.user_id,
         "trial": episode.trial,
         "period": exam.period,
@@ -110,7 +123,9 @@ def _metrics(cell: ExamCell | None, is_probed: bool) -> dict[str, float | None]:
     return {name: found[name] for name in names}
 
 
-def _summary(run: PlayedRun, name: str, episodes: Sequence[EpisodeResult], scores: Mapping[str, Any]) -> dict[str, Any]:
+def _summary(
+    run: PlayedRun, name: str, episodes: Sequence[EpisodeResult], scores: Mapping[str, Any], notes: Sequence[str]
+) -> dict[str, Any]:
     """The published shape of one data set's summary, and our own part."""
     agent = scores["agents"][name]
     cells = cells_of(episodes, run.bounds[name])
@@ -144,28 +159,6 @@ def _summary(run: PlayedRun, name: str, episodes: Sequence[EpisodeResult], score
             **{what: agent[what] for what in ("invalid", "guessed", "failed", "reference")},
             **{what: scores[what] for what in ("protocol", "first_score", "seed", "trials", "user_model")},
             "run": scores["fingerprint"],
-            "warnings": [*scores["warnings"], *agent["warnings"]],
-        },
-    }
-
-
-def _config(run: PlayedRun, agent: Mapping[str, Any], cell: Cell) -> dict[str, Any]:
-    """What was run, in the published keys as far as they say it, and whole as our manifest compares it: no path, no
-    name of a machine's user."""
-    compared = {name: value for name, value in run.compared.items() if name not in ("agents", "amemgym")}
-    model = agent.get("model") or run.compared["model"]
-    own = {name: value for name, value in agent.items() if name != "model"}
-    return {
-        "memory_system": cell.baseline,
-        "dataset_type": cell.dataset_type,
-        "set_name": cell.set_name,
-        "memory_system_config": {**own, "llm_config": model},
-        "amemgym": {
-            "format": FORMAT,
-            "version": run.compared["amemgym"],
-            "run": run.manifest["fingerprint"],
-            **compared,
-            "data": {**run.manifest["data"], **compared["data"]},
-            "agent": agent,
+            "warnings": [*notes, *scores["warnings"], *agent["warnings"]],
         },
     }

@@ -11,20 +11,19 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
-from unicodedata import category
 
-from amemgym.clean import clean
 from amemgym.errors import RunDirectoryError, UsageError
 from amemgym.evaluate import EpisodeResult, RunDirectory, UpperBoundResult
 from amemgym.memorybench.entry import Cell
+from amemgym.memorybench.exporting.named import cell_of, manifest_name, run_id_of
 from amemgym.scenario import Scenario
 from amemgym.scores import summarise
 from amemgym.scores.bounds import Bounds, bounds_by_agent
 
-#: of the fingerprint, what a run is called by
-_DIGITS = 16
-#: characters of a name
-_LONGEST = 500
+LEARNED = (
+    "the agent learned from the feedback on these users' exams (the training part of an evolution); what that is worth,"
+    " held-out users say"
+)
 
 
 class PlayedRun:
@@ -43,9 +42,8 @@ class PlayedRun:
         self.directory = RunDirectory(path)
         self.manifest = self.directory.manifest()
         self.compared: Mapping[str, Any] = self.manifest["compared"]
-        self.set_name = _name(self.manifest["data"]["name"] if set_name is None else set_name)
-        #: of what was run, not of when; it begins as the folders of runs do in the published layout
-        self.run_id = f"start_at_{self.manifest['fingerprint'][:_DIGITS]}"
+        self.set_name = manifest_name(self.manifest["data"]["name"] if set_name is None else set_name)
+        self.run_id = run_id_of(self.manifest["fingerprint"])
         if not self.set_name.strip():
             raise UsageError(f"the data of {path} has no name; give the set one with --set-name")
         self._check(partial)
@@ -60,9 +58,17 @@ class PlayedRun:
         return [agent for agent in self.compared["agents"] if any(self._finished(agent["name"]))]
 
     def cell(self, agent: Mapping[str, Any]) -> Cell:
-        exp = "off-policy" if self.compared.get("off_policy") else "on-policy"
-        model = agent.get("model") or self.compared["model"]
-        return Cell(exp, _name(model["model"]), "single", self.set_name, _name(agent["name"]))
+        exp = "imported" if self.is_imported else "off-policy" if self.compared.get("off_policy") else "on-policy"
+        return cell_of(exp, "single", self.set_name, agent, self.compared)
+
+    @property
+    def is_imported(self) -> bool:
+        """Whether somebody else's program ran it: how that asked, and by which policy it talked, is not recorded."""
+        return "imported" in self.compared
+
+    def notes(self, agent: Mapping[str, Any]) -> list[str]:
+        """What an agent's results have to be read with, beside the warnings of its scores."""
+        return [LEARNED] if self.directory.was_coached(agent["name"]) else []
 
     def episodes(self, agent: str) -> Iterator[tuple[EpisodeResult, Scenario, int]]:
         """Every finished episode, whole, in the order of trials and users, with its user and its first item's
@@ -95,7 +101,7 @@ class PlayedRun:
         return summarise(alone, episodes, self._upper_bounds, self.directory.dataset())
 
     def _check(self, partial: bool) -> None:
-        missing = [] if "imported" in self.compared else list(self._unfinished())
+        missing = [] if self.is_imported else list(self._unfinished())
         if not self.agents():
             raise RunDirectoryError(f"{self.directory.path} holds no finished episode yet; {self._way_on()}")
         if missing and not partial:
@@ -106,8 +112,7 @@ class PlayedRun:
             )
 
     def _way_on(self) -> str:
-        imported = "imported" in self.compared
-        return "import it again" if imported else f"continue it with: amemgym resume {self.directory.path}"
+        return "import it again" if self.is_imported else f"continue it with: amemgym resume {self.directory.path}"
 
     def _finished(self, agent: str) -> Iterator[str]:
         for scenario in self.directory.dataset():
@@ -126,9 +131,3 @@ class PlayedRun:
             for model in dict.fromkeys([wanted["run"], *wanted["agents"].values()]):
                 if model and not self.directory.has_upper_bound(model, scenario.id):
                     yield f"the upper bound of {model}, user '{scenario.id}'"
-
-
-def _name(text: str) -> str:
-    """A name as it may stand in a manifest: of one line, without a key."""
-    told: str = clean(text)
-    return "".join("\N{REPLACEMENT CHARACTER}" if category(sign) == "Cc" else sign for sign in told)[:_LONGEST]

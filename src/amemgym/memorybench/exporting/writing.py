@@ -12,7 +12,7 @@ from typing import Any
 from amemgym import files
 from amemgym.clean import clean
 from amemgym.errors import DataError
-from amemgym.memorybench.entry import ResultEntry
+from amemgym.memorybench.entry import Cell, ResultEntry
 
 
 @contextmanager
@@ -41,5 +41,16 @@ def manifest_lines(path: Path) -> list[str]:
 
 
 def manifest_line(entry: ResultEntry) -> str:
+    """The manifest's line of a group."""
     # plain ASCII, so that no reader takes a character for the end of a line
     return json.dumps(clean(asdict(entry)), separators=(",", ":"))
+
+
+def entry_in(line: str) -> ResultEntry | None:
+    """The entry of a manifest's line; None where it is none of this form, and then the line stays as it is."""
+    try:
+        found = json.loads(line)
+        cell = Cell(*(str(found[name]) for name in Cell._fields))
+        return ResultEntry(*cell, str(found["run_id"]), str(found["relative_dir"]), list(found["files"]))
+    except (ValueError, RecursionError, KeyError, TypeError):
+        return None

@@ -12,7 +12,7 @@ from amemgym.memorybench.entry import DATASET_TYPES, ResultEntry
 from amemgym.memorybench.problems import Problems
 from amemgym.memorybench.reading.paths import joined_path, name_fault, path_fault
 
-#: the experiments of the published code, by the names their folders have
+#: the experiments of the published code, by the names their folders have, and what our exports call imported results
 EXPERIMENTS = (
     "off-policy",
     "on-policy",
@@ -23,6 +23,7 @@ EXPERIMENTS = (
     "train-performance",
     "train_performance",
     "test-feedback",
+    "imported",
 )
 _NAMES = ("set_name", "baseline", "run_id")
 

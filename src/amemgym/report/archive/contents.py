@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -19,7 +19,7 @@ from amemgym.errors import DataError
 from amemgym.memorybench.aggregating.normalization import group_of
 from amemgym.memorybench.comparing.gains import count_values
 from amemgym.memorybench.entry import DETAILS, GROUP_FILES, PREDICT, RUN_CONFIG, Cell
-from amemgym.memorybench.items import Joined
+from amemgym.memorybench.items import Joined, key_of
 from amemgym.memorybench.reading.contents import Contents
 from amemgym.memorybench.reading.results import MemoryBenchResults
 from amemgym.memorybench.summary import Summary
@@ -83,10 +83,21 @@ def print_cell(console: Console, results: MemoryBenchResults, cell: Cell, items:
             _say(console, line)
         if len(lines) > LINES:
             _say(console, f"… and {len(lines) - LINES} more lines", "dim")
-    if items and (PREDICT in there or DETAILS in there):
-        for joined in islice(results.join(cell), items):
-            _item(console, joined)
+    for joined in islice(_joined(results, cell, there), items):
+        _item(console, joined)
     _problems(console, results)
+
+
+def _joined(results: MemoryBenchResults, cell: Cell, there: Collection[str]) -> Iterator[Joined]:
+    """The items, by the files that are there: predictions have no details, and old results may have no replies."""
+    if PREDICT in there and DETAILS in there:
+        yield from results.join(cell)
+    elif PREDICT in there:
+        for record in results.iter_predict(cell):
+            if key := key_of(record, cell.set_name):
+                yield Joined(key, record, None)
+    elif DETAILS in there:
+        yield from (Joined(item.key, None, {"metrics": item.metrics}) for item in results.items(cell))
 
 
 def _counted(results: MemoryBenchResults, cell: Cell) -> tuple[Counter[str], Counter[str]]:
