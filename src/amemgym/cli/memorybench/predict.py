@@ -64,7 +64,7 @@ def predict_command(
     ] = None,
     method: Annotated[
         str | None,
-        typer.Option(help="the memory system whose dialogs are taken, where a point has one for each", metavar="NAME"),
+        typer.Option(help="the memory system whose dialogs are taken, where there are some for each", metavar="NAME"),
     ] = None,
     set_name: Annotated[
         str | None, typer.Option(help="what the archive calls the set (default: its one data set)", metavar="NAME")
@@ -83,8 +83,9 @@ def predict_command(
     """Have agents remember recorded dialogs (off-policy) and answer test prompts; write an archive of their replies.
 
     All dialogs feed one memory, in an order drawn by seed. Each prompt is put to a copy, so none changes the memory or
-    another answer. The archive has no scores: MemoryBench's own evaluators give them. Started again with the same
-    settings, it goes on where it was.
+    another answer. A prompt begins a new conversation: windows are empty, but for native and recent, which have nothing
+    else; wo_memory sees the prompt alone. The archive has no scores: MemoryBench's own evaluators give them. Started
+    again with the same settings, it goes on where it was.
     """
     given = locals()
     settings = {name: given[name] for name in SETTINGS if name != "model" and given[name] is not None}

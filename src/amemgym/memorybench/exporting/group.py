@@ -54,7 +54,7 @@ class Written:
 def write_group(run: PlayedRun, agent: Mapping[str, Any], folder: Path) -> Written:
     """Write the group's files into a folder, each whole or not at all. Raises StorageError, RunDirectoryError."""
     cell, name = run.cell(agent), agent["name"]
-    prompts = None if run.is_imported else prompts_for(run.compared["language"])
+    prompts = None if run.is_imported else prompts_for(run.compared.get("language") or "en")
     is_probed = any(episode.probes for episode, _, _ in run.episodes(name)) if run.compared["probe"] else False
     told, items = [], 0
     with json_array(folder / PREDICT) as predict, json_array(folder / DETAILS) as details:
