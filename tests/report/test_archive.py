@@ -181,7 +181,7 @@ def test_values_with_their_intervals_in_every_format() -> None:
     cells = made.rows[0].cells
     row = replace(
         made.rows[0],
-        cells=(replace(cells[0], interval=(0.4, 0.62)), replace(cells[1], interval=(0.6, 0.65)), *cells[2:]),
+        cells=(replace(cells[0], interval=(0.38, 0.6)), replace(cells[1], interval=(0.6, 0.65)), *cells[2:]),
     )
     made = replace(made, rows=(row, *made.rows[1:]))
     text = result_table_text(made, "text")
@@ -190,8 +190,8 @@ def test_values_with_their_intervals_in_every_format() -> None:
     assert r"$0.500 \pm 0.120$ & $\mathbf{0.625} \pm 0.025$ & $0.250$" in result_table_text(made, "latex")
     assert Cells(result_table_text(made, "html")).tables[0][1][3:5] == ["0.500 ±0.120 rank 3", "0.625 ±0.025 best"]
     (first, *_) = csv.DictReader(io.StringIO(result_table_text(made, "csv")))
-    assert (first["low"], first["high"]) == ("0.4", "0.62")
-    assert json.loads(result_table_text(made, "json"))["rows"][0]["cells"][0]["interval"] == [0.4, 0.62]
+    assert (first["low"], first["high"]) == ("0.38", "0.6")
+    assert json.loads(result_table_text(made, "json"))["rows"][0]["cells"][0]["interval"] == [0.38, 0.6]
     assert result_frame(made, long=True)["high"][1] == 0.65
 
 

@@ -57,7 +57,7 @@ def escaped(said: object) -> str:
 def _lines(table: ResultTable) -> Iterator[str]:
     words = len(table.words)
     header = list(map(escaped, layout.header(table)))
-    yield r"% needs \usepackage{booktabs} and \usepackage[T1]{fontenc}"
+    yield r"% needs \usepackage{booktabs} and \usepackage[T1]{fontenc}; names in other scripts need LuaLaTeX or XeLaTeX"
     yield from (f"% {one_line(said)}" for said in (layout.title(table), *layout.remarks(table)))
     rows = [
         [*map(escaped, table.named(row.place)), *map(_value, row.cells), _plain(layout.row_n(row))]
