@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from amemgym.api import RunReport
-from amemgym.errors import ContentFiltered, UnknownName
+from amemgym.errors import ContentFiltered, DataError, UnknownName
 from amemgym.llm import Request
 from amemgym.memorybench import Gain, MemoryBenchResults, ResultTable, compare, export_runs, verify
 from amemgym.report.archive import result_table_text
@@ -138,6 +138,11 @@ def test_what_gains_are_over(archive: Path) -> None:
         ("html", "Gains over <bdi>uniform</bdi>"),
     ):
         assert said in result_table_text(over, format), format
+
+
+def test_one_data_set_is_no_table_by_data_sets(archive: Path) -> None:
+    with pytest.raises(DataError, match="leave by_dataset"):
+        compare(opened(archive), by_dataset=True)
 
 
 def test_of_failures_less_is_better(tmp_path: Path) -> None:

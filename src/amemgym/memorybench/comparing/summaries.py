@@ -39,6 +39,7 @@ class Summaries:
     notes: list[str] = field(default_factory=list)
 
     def read(self, cells: Sequence[Cell]) -> None:
+        """Raises DataError where a table by data sets would be empty."""
         for cell, summary in self.results.summaries(cells).items():
             self.scores[cell] = {}
             if summary is None:
@@ -46,8 +47,15 @@ class Summaries:
                 continue
             self.found[cell] = summary
             self.scores[cell] = _by_dataset(summary) if self.by_dataset else {None: dict(summary.scores)}
-            if not self.scores[cell]:
-                self.notes.append(f"{cell}: its summary has no means of data sets")
+        without = [cell for cell in cells if cell in self.found and not self.scores[cell]]
+        if without and len(without) == len(self.found):
+            raise DataError(
+                "no summary has means of data sets, as those of a set of one data set have none;"
+                " leave by_dataset (--by-dataset) out"
+            )
+        if without:
+            sets = ", ".join(sorted({cell.set_name for cell in without})[:_NAMED])
+            self.notes.append(f"no means of data sets in {len(without)} summaries ({sets})")
 
     def metric(self, asked: str | None) -> str:
         """The metric that was asked for; if none was, weighted_average (by data set own_mean), accuracy where no
