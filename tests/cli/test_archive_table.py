@@ -45,7 +45,7 @@ def test_a_table_is_printed_and_problems_are_not_in_it(archive: Path) -> None:
     lines = printed.out.splitlines()
     assert lines[1].split() == ["model", "type", "set", "wo_memory", "bm25_message", "mem0", "n"]
     assert lines[4].split()[:3] == ["m-8b", "domain", "Legal"] and lines[4].split()[-2:] == ["–", "14"]
-    assert "gain" not in printed.out
+    assert "gain over" not in printed.out and "intervals need the items: --gains" in printed.out
     assert printed.err.startswith("note: ") and "manifest.jsonl" in printed.err and "line 12" in printed.err
     assert "manifest" not in printed.out
 

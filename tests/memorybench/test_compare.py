@@ -302,6 +302,74 @@ def test_a_summary_that_cannot_be_read_is_missing_and_told(tmp_path: Path) -> No
     assert any("mine" in note and "summary" in note for note in table.notes)
 
 
+def test_values_have_intervals_of_their_items(results: MemoryBenchResults) -> None:
+    """Data sets are strata; one data set alone is the t interval of its items."""
+    alpha, beta = np.divide(MORE_ALPHA, 10.0), np.subtract(MORE_BETA, 0.2) / 0.5
+    cell = compare(results).rows[0].cell("mine")
+    value, low, high, _ = stratified([alpha, beta], (10 / 16, 6 / 16))
+    assert cell.value == pytest.approx(value) and cell.interval == pytest.approx((low, high))
+    by_dataset = compare(results, by_dataset=True).rows[0].cell("mine")
+    told = stats.t.interval(0.95, 9, np.mean(MORE_ALPHA), stats.sem(MORE_ALPHA))
+    assert by_dataset.interval == pytest.approx(tuple(told))
+    without = compare(results, intervals=False)
+    assert without.rows[0].cell("mine").interval is None
+    assert "intervals need the items: --gains reads them" in without.notes
+
+
+def test_a_value_that_its_items_do_not_have_has_no_interval(tmp_path: Path) -> None:
+    opened(tmp_path, groups(wo_memory=(ALPHA, BETA), mine=(MORE_ALPHA, MORE_BETA)))
+    edited(tmp_path, "mine", lambda items: items[2:])
+    cell = compare(MemoryBenchResults.from_local(tmp_path)).rows[0].cell("mine")
+    assert cell.interval is None and cell.why is not None and "another mean" in cell.why
+
+
+def single(root: Path, **metrics: Sequence[float]) -> MemoryBenchResults:
+    """Two memory systems on one data set, whose items have several metrics."""
+    write_archive(root, [Group("m", name, {"Alpha": ALPHA}, dataset_type="single") for name in ("wo_memory", "mine")])
+    for at, baseline in enumerate(("wo_memory", "mine")):
+        found = {name: [value + at * 0.1 * (n % 3) for n, value in enumerate(of)] for name, of in metrics.items()}
+        for path in root.glob(f"**/{baseline}/**/summary.json"):
+            means = {name: math.fsum(of) / len(of) for name, of in found.items()}
+            path.write_text(json.dumps({"summary": {**means, "merged": 0.5}}))
+        edited(
+            root,
+            baseline,
+            lambda items, found=found: [
+                {**item, "metrics": {name: of[n] for name, of in found.items()}}
+                for n, item in enumerate(items[: len(BETA)])
+            ],
+        )
+    return MemoryBenchResults.from_local(root)
+
+
+def test_a_set_of_one_data_set_is_measured_by_the_metric_of_its_items(tmp_path: Path) -> None:
+    results = single(tmp_path, accuracy=BETA, f1=MORE_BETA)
+    table = compare(results)
+    assert table.metric == "accuracy" and any("f1, merged" in note for note in table.notes)
+    for metric, values in (("accuracy", BETA), ("f1", MORE_BETA)):
+        table = compare(results, metric)
+        gain, cell = gain_of(table, "mine"), table.rows[0].cell("wo_memory")
+        told = stats.ttest_1samp([0.1 * (n % 3) for n in range(6)], 0)
+        assert gain.value == pytest.approx(0.1) and gain.n == cell.n == 6 and gain.users is None
+        assert gain.interval == pytest.approx(tuple(told.confidence_interval(0.95)))
+        assert cell.interval == pytest.approx(stats.t.interval(0.95, 5, np.mean(values), stats.sem(values)))
+        assert compare(results, metric, intervals=False).rows[0].cell("mine").n == 6
+    merged = compare(results, "merged")
+    assert merged.rows[0].cell("mine").n is None and gain_of(merged, "mine").why == "no item has a value of merged"
+
+
+def test_without_a_usual_metric_one_has_to_be_named(tmp_path: Path) -> None:
+    results = single(tmp_path, f1=BETA, rouge=MORE_BETA)
+    with pytest.raises(UnknownName, match=r"Known: f1, merged, rouge\..*--metric"):
+        compare(results)
+
+
+def test_sets_that_lack_the_usual_metric_are_told(tmp_path: Path, results: MemoryBenchResults) -> None:
+    both = MemoryBenchResults.combined([results, single(tmp_path / "more", accuracy=BETA)])
+    notes = compare(both, intervals=False).notes
+    assert any(note.startswith("no weighted_average: Open-Domain; --metric has accuracy") for note in notes)
+
+
 def test_a_summary_without_counts_is_counted(tmp_path: Path) -> None:
     opened(tmp_path, groups(wo_memory=(ALPHA, BETA)))
     for path in tmp_path.glob("**/summary.json"):

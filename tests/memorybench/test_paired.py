@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from amemgym.memorybench.comparing.clustered import clustered, clustered_score
 from amemgym.memorybench.comparing.paired import ALIKE, FEW, NO_ITEMS, ONE_ITEM, paired
 from amemgym.memorybench.comparing.ranks import best, ranks, standings
 from amemgym.scores.signflips import RESAMPLES
@@ -80,3 +81,36 @@ def test_rounding_breaks_no_tie() -> None:
 def test_no_complete_row_has_no_mean_rank() -> None:
     (one, other) = standings(["a", "b"], [{"a": 1.0, "b": None}, {"b": 2.0}])
     assert (one.mean_rank, one.wins, one.rows, other.mean_rank) == (None, 0, 0, None)
+
+
+def test_users_are_the_sample_where_items_say_theirs() -> None:
+    """One value a user is the t interval over users, cut to what a difference of shares can be."""
+    each = [1.0, 1.0, 0.0, 1.0]
+    ours, theirs = {(at, 0): value for at, value in enumerate(each)}, {(at, 0): 0.0 for at in range(4)}
+    told = stats.ttest_1samp(each, 0)
+    found = clustered({"a": ours}, {"a": theirs})
+    assert (found.value, found.n, found.users, found.why) == (0.75, 4, 4, None)
+    assert found.interval == pytest.approx(tuple(told.confidence_interval(0.95)))
+    flipped = stats.permutation_test((each,), np.sum, permutation_type="samples", n_resamples=np.inf)
+    assert found.p == pytest.approx(flipped.pvalue)
+    assert found.interval[1] > 1 and clustered({"a": ours}, {"a": theirs}, bounds=(-1, 1)).interval == (
+        pytest.approx(found.interval[0]),
+        1,
+    )
+    # more items of one user change her weight alone; data sets that count the same are means of means
+    more = {"a": ours, "b": {(0, 1): 0.5, (0, 2): 0.5}}
+    none = {"a": theirs, "b": {(0, 1): 0.0, (0, 2): 0.0}}
+    assert clustered(more, none).value == pytest.approx(4 / 6)
+    assert clustered(more, none, equal=True).value == pytest.approx((0.75 + 0.5) / 2)
+    assert clustered({"a": ours}, {"a": {(9, 9): 1.0}}).why == NO_ITEMS
+
+
+def test_memory_scores_of_other_upper_bounds_have_no_p() -> None:
+    gained, none = {(0, 0): 0.5, (1, 1): 0.25}, {(0, 0): 0.0, (1, 1): 0.0}
+    room, less = {(0, 0): 1.0, (1, 1): 1.0}, {(0, 0): 0.5, (1, 1): 1.0}
+    same = clustered_score((gained, room), (none, room), "it")
+    assert same.value == pytest.approx(0.375) and same.p == 0.5 and same.interval is not None
+    other = clustered_score((gained, room), (none, less), "it")
+    assert other.p is None and other.interval is not None
+    narrow = clustered_score((gained, room), (none, dict.fromkeys(room, 0.01)), "it")
+    assert (narrow.value, narrow.interval) == (None, None) and narrow.why is not None and "random" in narrow.why

@@ -7,6 +7,7 @@ import io
 import json
 import math
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -175,9 +176,33 @@ def test_a_gain_without_an_interval_has_none_anywhere() -> None:
     assert Cells(result_table_text(found, "html")).tables[1][1][3] == "+0.020 no interval"
 
 
-def test_n_that_differs_or_is_not_known() -> None:
-    from dataclasses import replace
+def test_values_with_their_intervals_in_every_format() -> None:
+    made = small()
+    cells = made.rows[0].cells
+    row = replace(
+        made.rows[0],
+        cells=(replace(cells[0], interval=(0.38, 0.6)), replace(cells[1], interval=(0.6, 0.65)), *cells[2:]),
+    )
+    made = replace(made, rows=(row, *made.rows[1:]))
+    text = result_table_text(made, "text")
+    assert "0.500 ±0.120 " in text and "0.625 ±0.025*" in text and "±: 95% interval, data sets as strata" in text
+    assert rows_of(result_table_text(made, "md"))[2][3:5] == ["0.500 ±0.120", "**0.625 ±0.025**"]
+    assert r"$0.500 \pm 0.120$ & $\mathbf{0.625} \pm 0.025$ & $0.250$" in result_table_text(made, "latex")
+    assert Cells(result_table_text(made, "html")).tables[0][1][3:5] == ["0.500 ±0.120 rank 3", "0.625 ±0.025 best"]
+    (first, *_) = csv.DictReader(io.StringIO(result_table_text(made, "csv")))
+    assert (first["low"], first["high"]) == ("0.38", "0.6")
+    assert json.loads(result_table_text(made, "json"))["rows"][0]["cells"][0]["interval"] == [0.38, 0.6]
+    assert result_frame(made, long=True)["high"][1] == 0.65
 
+
+def test_the_terminals_notes_are_a_line_each() -> None:
+    text = result_table_text(small(notes=("a note",)), "text")
+    notes = text.split("complete rows\n")[1].splitlines()[4:]
+    assert len(notes) == 5 and all(note.startswith("  ") and len(note) < 100 for note in notes)
+    assert len(result_table_text(small(), "md")) > len(text)  # how to read it stands there
+
+
+def test_n_that_differs_or_is_not_known() -> None:
     made = small()
     cells = made.rows[0].cells
     one, other = (replace(cells[at], n=n) for at, n in ((1, 1234), (2, None)))
@@ -234,7 +259,7 @@ def test_names_are_text_in_latex() -> None:
 def test_names_are_no_formulas_in_csv() -> None:
     text = result_table_text(hostile(), "csv")
     found = list(csv.reader(io.StringIO(text)))
-    assert {len(row) for row in found} == {20} and len(found) == 1 + len(NAMES) ** 2
+    assert {len(row) for row in found} == {26} and len(found) == 1 + len(NAMES) ** 2
     assert not any(re.match(r"[=+\-@\t\r]", cell) and not _is_number(cell) for row in found for cell in row)
     assert any(cell == f"'{FORMULA}" for row in found for cell in row)
 

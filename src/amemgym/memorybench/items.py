@@ -26,10 +26,26 @@ class ItemKey(NamedTuple):
 
 @dataclass(frozen=True)
 class Item:
-    """A line of evaluate_details.json; `metrics` as they stand in the file (NaN as None)."""
+    """A line of evaluate_details.json; `metrics` as they stand in the file (NaN as None). `user`, `period` and
+    `question` are of one of our runs, None where the line has none; its trials are items of the same three."""
 
     key: ItemKey
     metrics: Mapping[str, Any]
+    user: str | None = None
+    period: int | None = None
+    question: int | None = None
+
+    @classmethod
+    def of(cls, key: ItemKey, record: Mapping[str, Any]) -> Item:
+        metrics = record.get("metrics")
+        user, period, question = (record.get(name) for name in ("user", "period", "question"))
+        return cls(
+            key,
+            metrics if isinstance(metrics, dict) else {},
+            str(user) if isinstance(user, str | int) and not isinstance(user, bool) and user != "" else None,
+            period if type(period) is int else None,
+            question if type(question) is int else None,
+        )
 
 
 @dataclass(frozen=True)

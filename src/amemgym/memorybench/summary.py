@@ -8,7 +8,7 @@ or absent is None, never 0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,8 +18,20 @@ from amemgym.memorybench.values import count, number
 #: the metrics of a summary over several data sets
 AVERAGE, WEIGHTED, Z_SCORE = "average", "weighted_average", "z_score"
 SUMMARY_METRICS = (AVERAGE, WEIGHTED, Z_SCORE)
+#: of one of our runs, by items and in its summary
+ACCURACY, RANDOM, UPPER_BOUND = "accuracy", "random", "upper_bound"
+#: in its summary alone: the ratio of means, and the mean of ratios
+MEMORY_SCORE, MEAN_OF_RATIOS = "memory_score", "memory_score_mean_of_ratios"
+#: wrong answers that nothing explains
+UNDIAGNOSED = "undiagnosed"
+#: how a share of wrong answers of one of our runs is called: by where memory failed, or as it is
+FAILURE, UNPARSED = "_failure", "unparsed"
+#: what we add to a summary of our own
+OWN_KEY = "amemgym"
 JUDGE = "llm_judge_score"
 CASES = "case_statistics"
+#: what rounding may put a score outside of its interval by
+_NEAR = 1e-9
 _NORMALISED = {"minmax": "minmax_normalized_average", "z": "z_normalized_average"}
 
 
@@ -51,6 +63,16 @@ class Summary:
     datasets: dict[str, DatasetSummary] = field(default_factory=dict)
     details: dict[str, list[float | None]] | None = None
     cases: Any = None
+    #: of one of our runs, by metric: over how many items it is, and its 95% interval, clustered by user
+    counts: dict[str, int] = field(default_factory=dict)
+    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
+    why_no_interval: str | None = None
+    users: int | None = None
+
+
+def less_is_better(metric: str) -> bool:
+    """Whether a metric is a share of wrong answers; of every other, more is better."""
+    return metric.endswith(FAILURE) or metric in (UNPARSED, UNDIAGNOSED)
 
 
 def read_summary(value: Any, place: str, *, with_details: bool = True) -> Summary:
@@ -62,13 +84,18 @@ def read_summary(value: Any, place: str, *, with_details: bool = True) -> Summar
             f' such as {{"average": 0.5}} (found: {keys[:200] or "nothing"})'
         )
     scores = {str(name): number(score) for name, score in value["summary"].items() if not _is_compound(score)}
-    details = value.get("details")
+    details, own = value.get("details"), _mapping(value.get(OWN_KEY))
+    why = own.get("why_no_interval")
     return Summary(
         form=_form(value),
         scores=scores,
         datasets=_datasets(value),
         details=_values(details) if with_details and isinstance(details, Mapping) else None,
         cases=value.get(CASES),
+        counts={str(name): n for name, given in _mapping(own.get("n")).items() if (n := count(given)) is not None},
+        intervals=dict(_intervals(own.get("intervals"), scores)),
+        why_no_interval=why if isinstance(why, str) else None,
+        users=count(own.get("users")),
     )
 
 
@@ -99,6 +126,17 @@ def _sums(value: Any) -> Sums | None:
 
 def _values(details: Mapping[str, Any]) -> dict[str, list[float | None]]:
     return {str(name): [number(item) for item in items] for name, items in details.items() if isinstance(items, list)}
+
+
+def _intervals(value: Any, scores: Mapping[str, float | None]) -> Iterator[tuple[str, tuple[float, float]]]:
+    """Those that their score lies in: others are none of its."""
+    for name, given in _mapping(value).items():
+        score = scores.get(str(name))
+        if score is None or not isinstance(given, list) or len(given) != 2:
+            continue
+        low, high = number(given[0]), number(given[1])
+        if low is not None and high is not None and low - _NEAR <= score <= high + _NEAR:
+            yield str(name), (low, high)
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

@@ -15,15 +15,13 @@ from typing import Protocol, TypeVar
 
 from amemgym.evaluate import EpisodeResult, ExamResult
 from amemgym.scenario import Scenario
+from amemgym.scores.common import CLEARLY_ABOVE
 from amemgym.scores.diagnosis import Failure, Mistake, diagnose, mistake
 from amemgym.scores.intervals import clipped, ratio_interval, share_interval
 
 C = TypeVar("C")
 T = TypeVar("T", bound="OfUser")
 K = TypeVar("K", bound=Hashable)
-
-#: how far the upper bound must lie above random for their ratio to mean something
-CLEARLY_ABOVE = 0.05
 
 
 @dataclass(frozen=True)
@@ -116,34 +114,59 @@ def by_position(cells: Sequence[Cell]) -> list[tuple[Mean, int]]:
     return [(accuracy(gold.get(place, [])), len(chosen.get(place, []))) for place in range(1, places + 1)]
 
 
-def memory_score(cells: Sequence[Cell]) -> MemoryScore:
-    """Both definitions over the cells that have an upper bound.
+@dataclass(frozen=True)
+class Headroom:
+    """What a cell with an upper bound gained over random, and what was possible."""
 
-    Ratio of means pools all cells. Mean of ratios takes the ratio of each user and period, then averages.
-    """
+    user: int
+    period: int
+    gained: float
+    possible: float
+
+
+def memory_score(cells: Sequence[Cell]) -> MemoryScore:
+    """Both definitions over the cells that have an upper bound; see `memory_score_of`."""
     bounded = [cell for cell in cells if cell.upper_bound is not None]
     if not bounded:
         return MemoryScore(None, None, "no upper bound was measured")
-    gained, possible = gains(bounded)
+    return memory_score_of(_headroom(bounded), upper_bound_accuracy(bounded).value, random_accuracy(bounded))
+
+
+def memory_score_of(cells: Sequence[Headroom], bound: float | None = None, chance: float | None = None) -> MemoryScore:
+    """Both definitions of some cells. Ratio of means pools all cells; mean of ratios takes the ratio of each user and
+    period, then averages. `bound` and `chance` are the mean upper bound and random, for the words of what is undefined.
+    """
+    if not cells:
+        return MemoryScore(None, None, "no item has accuracy, random and upper bound")
+    gained, possible = _pooled(cells)
     pooled, interval, why = None, None, []
-    room = math.fsum(possible) / len(bounded)
-    if room < CLEARLY_ABOVE:
-        bound, chance = upper_bound_accuracy(bounded).value, random_accuracy(bounded)
-        why.append(f"ratio of means: the upper bound ({bound:.3f}) is not clearly above random ({chance:.3f})")
+    if math.fsum(possible) / len(cells) < CLEARLY_ABOVE:
+        told = ("", "") if bound is None or chance is None else (f" ({bound:.3f})", f" ({chance:.3f})")
+        why.append(f"ratio of means: the upper bound{told[0]} is not clearly above random{told[1]}")
     else:
         pooled = math.fsum(gained) / math.fsum(possible)
         interval = ratio_interval(gained, possible)
-    averaged, why_not = _mean_of_ratios(bounded)
+    averaged, why_not = _mean_of_ratios(cells)
     why_undefined = "; ".join([*why, *why_not]) or None
-    return MemoryScore(pooled, averaged.value, why_undefined, len(bounded), interval, averaged.interval)
+    return MemoryScore(pooled, averaged.value, why_undefined, len(cells), interval, averaged.interval)
 
 
 def gains(cells: Sequence[Cell]) -> tuple[list[float], list[float]]:
     """For each user, in order, what the answers gained over random, and what the upper bound does: the sums whose
     ratio is the ratio of means. Of the cells that have an upper bound."""
-    bounded = [cell for cell in cells if cell.upper_bound is not None]
-    gained = _by_user(bounded, lambda cell: cell.exam.correct - cell.random)
-    return gained, _by_user(bounded, lambda cell: (cell.upper_bound or 0) - cell.random)
+    return _pooled(_headroom(cells))
+
+
+def _headroom(cells: Sequence[Cell]) -> list[Headroom]:
+    return [
+        Headroom(cell.user, cell.period, cell.exam.correct - cell.random, cell.upper_bound - cell.random)
+        for cell in cells
+        if cell.upper_bound is not None
+    ]
+
+
+def _pooled(cells: Sequence[Headroom]) -> tuple[list[float], list[float]]:
+    return _by_user(cells, lambda cell: cell.gained), _by_user(cells, lambda cell: cell.possible)
 
 
 @dataclass(frozen=True)
@@ -154,17 +177,17 @@ class _Ratio:
     value: float
 
 
-def _mean_of_ratios(cells: Sequence[Cell]) -> tuple[Mean, list[str]]:
+def _mean_of_ratios(cells: Sequence[Headroom]) -> tuple[Mean, list[str]]:
     ratios: list[_Ratio] = []
     groups = _grouped(cells, lambda cell: (cell.user, cell.period))
     narrow: list[tuple[int, int]] = []
     for place in sorted(groups):
         group = groups[place]
-        room = math.fsum((cell.upper_bound or 0) - cell.random for cell in group)
+        room = math.fsum(cell.possible for cell in group)
         if room / len(group) < CLEARLY_ABOVE:
             narrow.append(place)
             continue
-        ratios.append(_Ratio(place[0], math.fsum(cell.exam.correct - cell.random for cell in group) / room))
+        ratios.append(_Ratio(place[0], math.fsum(cell.gained for cell in group) / room))
     if narrow:
         user, period = narrow[0]
         said = f"mean of ratios: in {len(narrow)} of {len(groups)} user-periods the upper bound is not clearly above"

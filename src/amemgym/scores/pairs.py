@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import combinations
 from typing import Any
 
-from amemgym.scores.intervals import clipped, difference_interval, ratio_interval
-from amemgym.scores.metrics import CLEARLY_ABOVE, Cell
+from amemgym.scores.common import Place, differences, means_by_place, score_difference
+from amemgym.scores.intervals import clipped, ratio_interval
+from amemgym.scores.metrics import Cell
 from amemgym.scores.power import users_needed
 from amemgym.scores.signflips import sign_flip_p, smallest_p
 
@@ -27,9 +27,6 @@ LEAST_USERS = next(users for users in range(2, 100) if (smallest_p(users) or 1) 
 
 #: a standard deviation of accuracies below this is what rounding leaves of none
 NO_SPREAD = 1e-9
-
-#: user, period, question
-Place = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
@@ -74,11 +71,11 @@ def compare_agents(cells: Mapping[str, Sequence[Cell]]) -> list[Pair]:
     """Every two agents in the order given, each pair on the cells that both have; [] for fewer than two agents."""
     agents = {name: _Agent.of(some) for name, some in cells.items()}
     couples = list(combinations(agents, 2))
-    differences = [_differences(agents[a], agents[b]) for a, b in couples]
-    ps = sign_flip_p([[math.fsum(user) for user in users] for users in differences])
+    found = [differences(agents[a].right, agents[b].right) for a, b in couples]
+    ps = sign_flip_p([[math.fsum(user) for user in users] for users in found])
     return [
         _pair(a, b, agents, users, p, adjusted)
-        for (a, b), users, p, adjusted in zip(couples, differences, ps, adjusted_ps(ps), strict=True)
+        for (a, b), users, p, adjusted in zip(couples, found, ps, adjusted_ps(ps), strict=True)
     ]
 
 
@@ -86,6 +83,7 @@ def compare_agents(cells: Mapping[str, Sequence[Cell]]) -> list[Pair]:
 class _Agent:
     """Means over trials: of right for each cell; of what was gained and was possible where an upper bound is known."""
 
+    #: by user, period and question
     right: dict[Place, float]
     gained: dict[Place, float]
     possible: dict[Place, float]
@@ -104,12 +102,12 @@ def _pair(
     a: str,
     b: str,
     agents: Mapping[str, _Agent],
-    differences: Sequence[Sequence[float]],
+    by_users: Sequence[Sequence[float]],
     p: float | None,
     adjusted: float | None,
 ) -> Pair:
-    cells = [difference for user in differences for difference in user]
-    sums, counts = [math.fsum(user) for user in differences], [float(len(user)) for user in differences]
+    cells = [difference for user in by_users for difference in user]
+    sums, counts = [math.fsum(user) for user in by_users], [float(len(user)) for user in by_users]
     each = [total / count for total, count in zip(sums, counts, strict=True)]
     spread = statistics.stdev(each) if len(each) > 1 else 0.0
     varies = spread > NO_SPREAD
@@ -118,12 +116,12 @@ def _pair(
         a=a,
         b=b,
         n=len(cells),
-        users=len(differences),
+        users=len(by_users),
         difference=math.fsum(sums) / len(cells) if cells else None,
         # both have the same cells, so the difference of the two ratios is one ratio
         interval=clipped(ratio_interval(sums, counts), low=-1),
         p=p,
-        smallest_p=smallest_p(len(differences)),
+        smallest_p=smallest_p(len(by_users)),
         p_adjusted=adjusted,
         effect_size=math.fsum(each) / len(each) / spread if varies else None,
         only_a=sum(difference > 0 for difference in cells),
@@ -135,22 +133,7 @@ def _pair(
 
 
 def _memory_scores(a: _Agent, b: _Agent) -> tuple[float | None, tuple[float, float] | None]:
-    """The difference of the two ratios of means, and its interval: each agent by its own upper bound."""
-    users = _by_user(place for place in a.gained if place in b.gained)
-    gained_a, possible_a = _sums(a.gained, users), _sums(a.possible, users)
-    gained_b, possible_b = _sums(b.gained, users), _sums(b.possible, users)
-    n = sum(map(len, users))
-    if n == 0 or min(math.fsum(possible_a), math.fsum(possible_b)) / n < CLEARLY_ABOVE:
-        return None, None
-    ratio_a = math.fsum(gained_a) / math.fsum(possible_a)
-    ratio_b = math.fsum(gained_b) / math.fsum(possible_b)
-    return ratio_a - ratio_b, difference_interval(gained_a, possible_a, gained_b, possible_b)
-
-
-def _differences(a: _Agent, b: _Agent) -> list[list[float]]:
-    """For each user that both have cells of, right of a − right of b in each common cell."""
-    users = _by_user(place for place in a.right if place in b.right)
-    return [[a.right[place] - b.right[place] for place in places] for places in users]
+    return score_difference(a.gained, a.possible, b.gained, b.possible)
 
 
 def adjusted_ps(ps: Sequence[float | None]) -> list[float | None]:
@@ -164,22 +147,7 @@ def adjusted_ps(ps: Sequence[float | None]) -> list[float | None]:
 
 
 def _means(cells: Iterable[Cell], value: Callable[[Cell], float]) -> dict[Place, float]:
-    trials: dict[Place, list[float]] = defaultdict(list)
-    for cell in cells:
-        trials[cell.user, cell.period, cell.exam.question].append(value(cell))
-    return {place: math.fsum(values) / len(values) for place, values in trials.items()}
-
-
-def _by_user(places: Iterable[Place]) -> list[list[Place]]:
-    """The places of each user, users in order."""
-    users: dict[int, list[Place]] = defaultdict(list)
-    for place in places:
-        users[place[0]].append(place)
-    return [users[user] for user in sorted(users)]
-
-
-def _sums(values: Mapping[Place, float], users: Sequence[Sequence[Place]]) -> list[float]:
-    return [math.fsum(values[place] for place in places) for places in users]
+    return means_by_place(((cell.user, cell.period, cell.exam.question), value(cell)) for cell in cells)
 
 
 def _plain(value: Any) -> Any:

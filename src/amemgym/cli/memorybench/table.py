@@ -17,7 +17,9 @@ def table_command(
     archives: Archives,
     metric: Annotated[
         str | None,
-        typer.Option(help="a summary's metric [weighted_average; own_mean by data set]", show_default=False),
+        typer.Option(
+            help="a summary's metric [weighted_average, else accuracy; own_mean by data set]", show_default=False
+        ),
     ] = None,
     exp: Exp = None,
     models: Models = None,
@@ -26,14 +28,17 @@ def table_command(
     baselines: Baselines = None,
     by_dataset: Annotated[bool, typer.Option("--by-dataset", help="a row for each data set")] = False,
     gains: Annotated[
-        bool, typer.Option("--gains", help="also gains over wo_memory, with intervals from the items' values")
+        bool, typer.Option("--gains", help="read the items: intervals of the values, and gains with intervals")
     ] = False,
+    against: Annotated[
+        str | None, typer.Option(help="the memory system that gains are over [wo_memory]", metavar="NAME")
+    ] = None,
     normalization: Annotated[
-        str | None, typer.Option(help="statistics for gains (default: the archive's own)", metavar="FILE")
+        str | None, typer.Option(help="statistics for --gains (default: the archive's own)", metavar="FILE")
     ] = None,
     item_metric: Annotated[
         str | None,
-        typer.Option(help="the items' metric for gains, for all data sets or as DATASET=NAME,…", metavar="NAME"),
+        typer.Option(help="the items' metric for --gains, for all data sets or as DATASET=NAME,…", metavar="NAME"),
     ] = None,
     format: Annotated[
         str | None,
@@ -71,6 +76,7 @@ def table_command(
         normalization=normalization,
         metrics=metrics_of(item_metric),
         intervals=gains,
+        against=against,
     )
     if out is not None or chosen not in TEXTS:
         show_paths([write_result_table(table, chosen, out)])

@@ -11,6 +11,8 @@ from typing import Any
 
 from amemgym.memorybench.comparing.paired import Paired
 from amemgym.memorybench.comparing.ranks import Standing
+from amemgym.memorybench.entry import WITHOUT_MEMORY
+from amemgym.memorybench.summary import less_is_better
 
 
 @dataclass(frozen=True)
@@ -30,11 +32,13 @@ class Place:
 
 @dataclass(frozen=True)
 class Gain:
-    """A baseline's value less that of the model without memory.
+    """A memory system's value less that of the one which all are compared with.
 
-    `value` is the mean of the differences over the `n` items that have a value in both, with its 95% interval and p.
-    Where it cannot be told from items, `n` is 0, `value` is `of_summaries`, the difference of the two values in the
-    table, and `why` says what is lacking. `p_adjusted` is p after Benjamini and Hochberg over all gains of the table.
+    `value` is the mean of the differences over the `n` items that have a value in both (of a memory score: the
+    difference of the two ratios over them), with its 95% interval and p. Where it cannot be told from items, `n` is 0,
+    `value` is `of_summaries`, the difference of the two values in the table, and `why` says what is lacking. `users`
+    are those that the items are of, where they say it. `p_adjusted` is p after Benjamini and Hochberg over all gains of
+    the table; `less_is_better` that the metric is one of failures.
     """
 
     value: float | None
@@ -44,12 +48,14 @@ class Gain:
     of_summaries: float | None
     why: str | None = None
     p_adjusted: float | None = None
+    users: int | None = None
+    less_is_better: bool = False
 
     @classmethod
     def told(cls, found: Paired, of_summaries: float | None) -> Gain:
         if found.value is None:
             return cls.untold(of_summaries, found.why or "")
-        return cls(found.value, found.interval, found.p, found.n, of_summaries, found.why)
+        return cls(found.value, found.interval, found.p, found.n, of_summaries, found.why, None, found.users)
 
     @classmethod
     def untold(cls, of_summaries: float | None, why: str) -> Gain:
@@ -60,13 +66,18 @@ class Gain:
         """better, worse, or not shown to be better."""
         from amemgym.scores.verdict import verdict  # whoever only reads an archive need not load what plays and scores
 
-        return verdict(self.interval, self.p_adjusted)
+        interval = self.interval
+        if interval is not None and self.less_is_better:
+            interval = -interval[1], -interval[0]
+        return verdict(interval, self.p_adjusted)
 
 
 @dataclass(frozen=True)
 class TableCell:
-    """One number: the value from the summary, over `n` items (None where the summary does not say), and its place among
-    the row's values. `gain` is None for the model without memory itself, without a value, or where none was asked."""
+    """One number: the value from the summary, over `n` items (None where that is not known), its place among the row's
+    values, and its 95% `interval`: the summary's own, or where items were read theirs; `why` there is none where they
+    were. `users` are those that the items are of. `gain` is None for the memory system that others are compared with,
+    without a value, or where none was asked."""
 
     baseline: str
     value: float | None = None
@@ -74,6 +85,9 @@ class TableCell:
     rank: float | None = None
     is_best: bool = False
     gain: Gain | None = None
+    interval: tuple[float, float] | None = None
+    why: str | None = None
+    users: int | None = None
 
 
 @dataclass(frozen=True)
@@ -91,7 +105,8 @@ class TableRow:
 
 @dataclass(frozen=True)
 class ResultTable:
-    """Rows in order, each with a cell for every baseline in order; `notes` are what must be known to read it."""
+    """Rows in order, each with a cell for every baseline in order; `notes` are what must be known to read it. `against`
+    is what gains are over."""
 
     metric: str
     by_dataset: bool
@@ -100,6 +115,23 @@ class ResultTable:
     standings: tuple[Standing, ...]
     has_gains: bool
     notes: tuple[str, ...] = ()
+    against: str = WITHOUT_MEMORY
+
+    @property
+    def less_is_better(self) -> bool:
+        """Whether the metric is a share of wrong answers."""
+        return less_is_better(self.metric)
+
+    @property
+    def users(self) -> bool:
+        """Whether its intervals are clustered by user."""
+        cells = [cell for row in self.rows for cell in row.cells]
+        return any(one is not None and one.users for cell in cells for one in (cell, cell.gain))
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether a value has one."""
+        return any(cell.interval is not None for row in self.rows for cell in row.cells)
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -125,6 +157,7 @@ class ResultTable:
             "metric": self.metric,
             "by_dataset": self.by_dataset,
             "baselines": list(self.baselines),
+            "against": self.against if self.has_gains else None,
             "rows": [{**asdict(row.place), "cells": [_cell(cell) for cell in row.cells]} for row in self.rows],
             "standings": [asdict(standing) for standing in self.standings],
             "notes": list(self.notes),
@@ -132,7 +165,7 @@ class ResultTable:
 
 
 def _cell(cell: TableCell) -> dict[str, Any]:
-    found = asdict(cell)
+    found = asdict(cell) | {"interval": None if cell.interval is None else list(cell.interval)}
     if cell.gain is not None:
         interval = None if cell.gain.interval is None else list(cell.gain.interval)
         found["gain"] |= {"interval": interval, "verdict": cell.gain.verdict}

@@ -1,123 +1,24 @@
-"""Gains over the model without memory, from the per-item details of both, paired by item.
+"""How sure a value is, and a gain over another memory system: from the per-item details, gains paired by item.
 
-Details are streamed. Of the model without memory, which every other in the row is compared with, each item's key and
-value are held; of the others, two arrays of numbers. Which of an item's metrics is its value, and how values are
-normalised, is told in `metric` and `normalization` alone.
+Items that say whose they are are clustered by user (`clustered`), others have data sets as strata (`paired`).
 """
 
 from __future__ import annotations
 
 import math
-from array import array
-from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
-from amemgym.errors import DataError, UnknownName
-from amemgym.memorybench.aggregating.metric import Metrics, Picker, choose
-from amemgym.memorybench.aggregating.normalization import Normalization, group_of
+from amemgym.errors import DataError
+from amemgym.memorybench.comparing.clustered import Bounds, clustered, clustered_score, mean_by_user
 from amemgym.memorybench.comparing.comparison import Gain
-from amemgym.memorybench.comparing.paired import paired
-from amemgym.memorybench.items import Item, ItemKey
-from amemgym.memorybench.summary import AVERAGE, SUMMARY_METRICS, Z_SCORE
+from amemgym.memorybench.comparing.details import Details, Values
+from amemgym.memorybench.comparing.measure import Measure
+from amemgym.memorybench.comparing.paired import Paired, mean_of, paired
+from amemgym.memorybench.summary import AVERAGE
 
-#: by data set, the mean of the items' own values
-OWN = "own_mean"
-
-
-@dataclass(frozen=True)
-class Values:
-    """The values of a data set's items under one metric, and each item's place in the reference's list of keys."""
-
-    metric: str
-    places: array[int] = field(default_factory=lambda: array("q"))
-    values: array[float] = field(default_factory=lambda: array("d"))
-
-
-@dataclass(frozen=True)
-class Details:
-    """A group's values by data set, as aggregated; `why` has the data sets without any. `unknown` is the error where
-    the metric or data set that the caller names is none of the group's, which may be another group's."""
-
-    datasets: dict[str, Values]
-    why: dict[str, str]
-    unknown: UnknownName | None = None
-
-
-def read_details(
-    items: Iterable[Item], metrics: Metrics | None, keys: dict[ItemKey, int], *, is_reference: bool
-) -> Details:
-    """The values of a group's items. The reference adds its items to `keys`; of others, only what is there is kept.
-
-    Raises DataError.
-    """
-    picker = Picker(metrics)
-    found: dict[str, dict[str, Values]] = {}
-    several: dict[str, set[str]] = {}
-    named: set[str] = set()
-    for item in items:
-        place = keys.setdefault(item.key, len(keys)) if is_reference else keys.get(item.key, -1)
-        read = picker.read(item, str(item.key))
-        group = group_of(read.dataset)
-        by_metric = found.setdefault(group, {})
-        several.setdefault(group, set()).update(read.several)
-        if picker.named(read.dataset) is not None:
-            named.add(group)
-        if read.metric is None:
-            continue
-        values = by_metric.setdefault(read.metric, Values(read.metric))
-        if read.value is not None and place >= 0:
-            values.places.append(place)
-            values.values.append(read.value)
-    datasets, why = {}, {}
-    for group, by_metric in found.items():
-        chosen = choose(group, by_metric, several[group], named=group in named)
-        if chosen.metric is None:
-            why[group] = chosen.why or ""
-        else:
-            datasets[group] = by_metric.get(chosen.metric, Values(chosen.metric))
-    try:
-        picker.check()
-    except UnknownName as error:
-        return Details(datasets, why, error)
-    return Details(datasets, why)
-
-
-def count_values(items: Iterable[Item], metrics: Metrics | None) -> Counter[str]:
-    """How many items of each data set have a value."""
-    picker = Picker(metrics)
-    counts: Counter[str] = Counter()
-    for item in items:
-        read = picker.read(item, str(item.key))
-        counts[group_of(read.dataset)] += read.value is not None
-    return counts
-
-
-@dataclass(frozen=True)
-class Measure:
-    """How items' values become the table's metric. `normalization` is None where the set has none."""
-
-    metric: str
-    normalization: Normalization | None = None
-
-    @property
-    def is_normalised(self) -> bool:
-        return self.metric in SUMMARY_METRICS
-
-    def scale(self, dataset: str) -> tuple[Callable[[float], float | None], str | None]:
-        """What makes of an item's own value the one that is averaged, and why there can be none."""
-        if not self.is_normalised:
-            return lambda value: value, None
-        if self.normalization is None:
-            return (
-                lambda value: None,
-                "no statistics to normalise the items' values by; name their file (normalization, --normalization)",
-            )
-        if (statistics := self.normalization.get(dataset)) is None:
-            return lambda value: None, f"{dataset}: no statistics to normalise the items' values by"
-        is_z = self.metric == Z_SCORE
-        why = statistics.why_no_z if is_z else statistics.why_no_minmax
-        return (statistics.z if is_z else statistics.minmax), None if why is None else f"{dataset}: {why}"
+SOME = "some of its items have a user and some have none"
+NO_USERS = "its items say no user"
 
 
 def gain(
@@ -125,10 +26,11 @@ def gain(
     reference: Details | str,
     measure: Measure,
     of_summaries: float | None,
+    base: str,
     datasets: Iterable[str] | None = None,
 ) -> Gain:
     """A group's gain over the reference; each is a reason in words where its details cannot be read. `datasets` are
-    those of the gain; None means all that either has."""
+    those of the gain; None means all that either has. `base` is the reference's name."""
     for details in (reference, of):
         if isinstance(details, str):
             return Gain.untold(of_summaries, details)
@@ -136,43 +38,81 @@ def gain(
     wanted = (
         sorted({*of.datasets, *reference.datasets, *of.why, *reference.why}) if datasets is None else list(datasets)
     )
-    differences: dict[str, list[float]] = {}
     for dataset in wanted:
-        found = _differences(dataset, of, reference, measure)
-        if isinstance(found, str):
-            return Gain.untold(of_summaries, found)
-        differences[dataset] = found
-    return Gain.told(paired(differences, equal=measure.metric == AVERAGE), of_summaries)
+        if why := _why_not_both(dataset, of, reference, measure, base):
+            return Gain.untold(of_summaries, why)
+    both = [[details.datasets[dataset] for dataset in wanted] for details in (of, reference)]
+    users = [_users(values) for values in both]
+    if None in users:
+        return Gain.untold(of_summaries, SOME)
+    if users[0] != users[1]:
+        return Gain.untold(of_summaries, f"the items here or of {base} say no user")
+    if measure.is_memory_score:
+        if not users[0]:
+            return Gain.untold(of_summaries, NO_USERS)
+        ours, theirs = (_rooms(values) for values in both)
+        found = clustered_score(ours, theirs, base)
+    elif users[0]:
+        cells = [
+            {dataset: _by_place(values, measure, dataset) for dataset, values in zip(wanted, side, strict=True)}
+            for side in both
+        ]
+        low, high = _bounds([*both[0], *both[1]], measure)
+        found = clustered(*cells, equal=measure.metric == AVERAGE, bounds=(low - high, high - low))
+    else:
+        differences = {
+            dataset: _differences(ours, theirs, measure, dataset)
+            for dataset, ours, theirs in zip(wanted, *both, strict=True)
+        }
+        if lacking := next((dataset for dataset, values in differences.items() if not values), None):
+            return Gain.untold(of_summaries, f"{lacking}: no item has a value in both")
+        found = paired(differences, equal=measure.metric == AVERAGE)
+    return Gain.told(found, of_summaries)
 
 
-def _differences(dataset: str, of: Details, reference: Details, measure: Measure) -> list[float] | str:
-    """Of the items that have a value in both; or why there is none that would be part of the metric."""
-    for details in (reference, of):
-        if why := details.why.get(dataset):
-            return f"{dataset}: {why}"
-    ours, theirs = of.datasets.get(dataset), reference.datasets.get(dataset)
-    if ours is None or theirs is None:
-        return f"{dataset}: only one of the two has items of it"
-    if ours.metric != theirs.metric:
-        return f"{dataset}: {ours.metric} here, {theirs.metric} without memory"
-    scale, why_not = measure.scale(dataset)
-    if why_not is not None:
-        return why_not
-    known = dict(zip(theirs.places, theirs.values, strict=True))
-    found = []
-    for place, value in zip(ours.places, ours.values, strict=True):
-        if place in known:
-            mine, other = scale(value), scale(known[place])
-            if mine is not None and other is not None:
-                found.append(mine - other)
-    return found if found else f"{dataset}: no item has a value in both"
+def spread(of: Details | str, measure: Measure, datasets: Iterable[str] | None = None) -> Paired:
+    """The mean of a group's values with its interval: of each data set's items, data sets being strata, or clustered
+    by user; `datasets` as in `gain`."""
+    if isinstance(of, str):
+        return Paired(None, None, None, 0, of)
+    wanted = sorted({*of.datasets, *of.why}) if datasets is None else list(datasets)
+    for dataset in wanted:
+        why = of.why.get(dataset) or measure.scale(dataset)[1]
+        if why or dataset not in of.datasets:
+            return Paired(None, None, None, 0, f"{dataset}: {why}" if why in of.why.values() else why or "no items")
+    side = [of.datasets[dataset] for dataset in wanted]
+    users, equal = _users(side), measure.metric == AVERAGE
+    if users is None:
+        return Paired(None, None, None, 0, SOME)
+    if measure.is_memory_score and not users:
+        return Paired(None, None, None, 0, NO_USERS)
+    scaled = {dataset: _scaled(values, measure, dataset) for dataset, values in zip(wanted, side, strict=True)}
+    if not users:
+        from amemgym.scores.intervals import clipped
+
+        found = mean_of(scaled, equal=equal)
+        return replace(found, interval=clipped(found.interval, *_bounds(side, measure)))
+    n = sum(map(len, scaled.values()))
+    sums: dict[int, list[float]] = {}
+    counts: dict[int, list[float]] = {}
+    for values, made in zip(side, scaled.values(), strict=True):
+        weight = n / len(side) / len(made) if equal and made else 1.0
+        for at, value in enumerate(made):
+            user = values.users[at]
+            sums.setdefault(user, []).append(weight * value)
+            counts.setdefault(user, []).append(values.rooms[at] if values.rooms else weight)
+    return mean_by_user(
+        {user: math.fsum(of) for user, of in sums.items()},
+        {user: math.fsum(of) for user, of in counts.items()},
+        n,
+        is_share=measure.is_share,
+        bounds=_bounds(side, measure),
+    )
 
 
-def is_apart(gain: Gain) -> bool:
-    """Whether the gain by items and the difference of the summaries differ by more than can be seen in a table."""
-    if gain.n == 0 or gain.value is None or gain.of_summaries is None:
-        return False
-    return not math.isclose(gain.value, gain.of_summaries, abs_tol=5e-4)
+def is_apart(one: float | None, other: float | None) -> bool:
+    """Whether what items give and what summaries say differ by more than can be seen in a table."""
+    return one is not None and other is not None and not math.isclose(one, other, abs_tol=5e-4)
 
 
 def reading(read: Callable[[], Details]) -> Details | str:
@@ -181,3 +121,69 @@ def reading(read: Callable[[], Details]) -> Details | str:
         return read()
     except DataError as error:
         return str(error)
+
+
+def _why_not_both(dataset: str, of: Details, reference: Details, measure: Measure, base: str) -> str | None:
+    for details in (reference, of):
+        if why := details.why.get(dataset):
+            return f"{dataset}: {why}"
+    ours, theirs = of.datasets.get(dataset), reference.datasets.get(dataset)
+    if ours is None or theirs is None:
+        return f"{dataset}: only one of the two has items of it"
+    if ours.metric != theirs.metric:
+        return f"{dataset}: {ours.metric} here, {theirs.metric} in {base}"
+    return measure.scale(dataset)[1]
+
+
+def _users(values: Sequence[Values]) -> bool | None:
+    """Whether all items say their user; None where some do and some do not."""
+    known = {user >= 0 for of in values for user in of.users}
+    return None if len(known) > 1 else True in known
+
+
+def _bounds(values: Sequence[Values], measure: Measure) -> Bounds:
+    """What a mean of them can be, as far as it is known: shares lie in 0..1."""
+    if measure.is_normalised or measure.is_memory_score or any(not 0 <= v <= 1 for of in values for v in of.values):
+        return -math.inf, math.inf
+    return 0.0, 1.0
+
+
+def _scaled(values: Values, measure: Measure, dataset: str) -> list[float]:
+    """The values as they are averaged; `measure` has statistics of the data set."""
+    scale, _ = measure.scale(dataset)
+    return [made for value in values.values if (made := scale(value)) is not None]
+
+
+def _by_place(values: Values, measure: Measure, dataset: str) -> dict[tuple[int, ...], float]:
+    return _means(values, _scaled(values, measure, dataset))
+
+
+def _rooms(values: Sequence[Values]) -> list[dict[tuple[int, ...], float]]:
+    """What each cell gained, and what was possible, over all data sets."""
+    gained: dict[tuple[int, ...], float] = {}
+    possible: dict[tuple[int, ...], float] = {}
+    for of in values:
+        gained |= _means(of, of.values)
+        possible |= _means(of, of.rooms)
+    return [gained, possible]
+
+
+def _means(values: Values, numbers: Iterable[float]) -> dict[tuple[int, ...], float]:
+    """By user and place, of the items that the reference has."""
+    from amemgym.scores.common import means_by_place
+
+    placed = zip(values.users, values.places, numbers, strict=True)
+    return means_by_place(((user, place), number) for user, place, number in placed if place >= 0)
+
+
+def _differences(ours: Values, theirs: Values, measure: Measure, dataset: str) -> list[float]:
+    """Of the items that have a value in both."""
+    scale, _ = measure.scale(dataset)
+    known = dict(zip(theirs.places, theirs.values, strict=True))
+    found = []
+    for place, value in zip(ours.places, ours.values, strict=True):
+        if place in known:
+            mine, other = scale(value), scale(known[place])
+            if mine is not None and other is not None:
+                found.append(mine - other)
+    return found

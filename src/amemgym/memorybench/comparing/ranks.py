@@ -1,4 +1,4 @@
-"""Places within a row, and what they come to over rows. Every metric of a summary is one where more is better."""
+"""Places within a row, and what they come to over rows. More is better; where less is, negate values."""
 
 from __future__ import annotations
 

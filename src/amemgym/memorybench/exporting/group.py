@@ -24,6 +24,17 @@ from amemgym.memorybench.exporting.named import run_config
 from amemgym.memorybench.exporting.played import PlayedRun
 from amemgym.memorybench.exporting.writing import json_array
 from amemgym.memorybench.reading.redacted import redacted
+from amemgym.memorybench.summary import (
+    ACCURACY,
+    FAILURE,
+    MEAN_OF_RATIOS,
+    MEMORY_SCORE,
+    OWN_KEY,
+    RANDOM,
+    UNDIAGNOSED,
+    UNPARSED,
+    UPPER_BOUND,
+)
 from amemgym.messages import Message
 from amemgym.scenario import Scenario
 from amemgym.scores import Failure, cells_of, random_accuracy, upper_bound_accuracy
@@ -31,14 +42,8 @@ from amemgym.scores.metrics import Cell as ExamCell
 from amemgym.tasks import ChooseOption, Context, Prompts, prompts_for
 
 FORMAT = 1
-#: metrics of items and of the summary
-ACCURACY, RANDOM, UPPER_BOUND = "accuracy", "random", "upper_bound"
-#: of the summary alone: the ratio of means, and the mean of ratios
-MEMORY_SCORE, MEAN_OF_RATIOS = "memory_score", "memory_score_mean_of_ratios"
-#: where memory failed, each the share of all items (SPEC section 3); of runs with probes
-FAILURES = {kind: f"{kind}_failure" if kind != Failure.UNPARSED else "unparsed" for kind in Failure}
-#: wrong, and the probes that would tell why are missing
-UNDIAGNOSED = "undiagnosed"
+#: where memory failed, each the share of all items; of runs with probes
+FAILURES = {kind: f"{kind}{FAILURE}" if kind != Failure.UNPARSED else UNPARSED for kind in Failure}
 INTERVALS = "95%, clustered by user"
 
 
@@ -64,7 +69,7 @@ def write_group(run: PlayedRun, agent: Mapping[str, Any], folder: Path) -> Writt
                 key = {"test_idx": first + exam.period * len(scenario.qas) + exam.question, "dataset": cell.set_name}
                 predict({**key, **_prediction(episode, exam, scenario, prompts)})
                 metrics = _metrics(counted.get((exam.period, exam.question)), is_probed)
-                details({**key, "metrics": metrics, "user": episode.user_id, "status": exam.status})
+                details({**key, "metrics": metrics, **_place(episode, exam), "status": exam.status})
                 items += 1
             told.append(episode.without_texts())
     scores, notes = run.scores(agent, told), run.notes(agent)
@@ -97,15 +102,17 @@ def _prediction(
         # no reply and an empty one are two things
         "response": exam.reply if exam.counts else None,
         "retrieved_memories": None if prompts is None else [episode.texts[item] for item in exam.items],
-        "user": episode.user_id,
-        "trial": episode.trial,
-        "period": exam.period,
-        "question": exam.question,
+        **_place(episode, exam),
         "option": exam.option,
         "status": exam.status,
         "guessed": exam.guessed,
         "error": exam.error,
     }
+
+
+def _place(episode: EpisodeResult, exam: ExamResult) -> dict[str, Any]:
+    """Whose item it is, and which: those of one user are not independent."""
+    return {"user": episode.user_id, "trial": episode.trial, "period": exam.period, "question": exam.question}
 
 
 def _metrics(cell: ExamCell | None, is_probed: bool) -> dict[str, float | None]:
@@ -146,7 +153,7 @@ def _summary(
         found[UNDIAGNOSED] = (agent["undiagnosed"] / n if n else None), n, None
     return {
         "summary": {metric: value for metric, (value, _, _) in found.items()},
-        "amemgym": {
+        OWN_KEY: {
             "format": FORMAT,
             "n": {metric: n for metric, (_, n, _) in found.items()},
             "intervals": {metric: interval for metric, (_, _, interval) in found.items()},

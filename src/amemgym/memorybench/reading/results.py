@@ -203,8 +203,7 @@ class MemoryBenchResults(Groups):
     def items(self, cell: Cell) -> Iterator[Item]:
         """The items of evaluate_details.json with their metrics, one in memory at a time; see `iter_predict`."""
         for key, record in self._keyed(cell, DETAILS):
-            metrics = record.get("metrics")
-            yield Item(key, metrics if isinstance(metrics, dict) else {})
+            yield Item.of(key, record)
 
     def join(
         self, exp: str | Cell, model: str = "", dataset_type: str = "", set_name: str = "", baseline: str = ""

@@ -9,7 +9,17 @@ from typing import Any
 from amemgym.memorybench.aggregating.aggregate import Aggregate, aggregate_sums
 from amemgym.memorybench.aggregating.metric import Metrics
 from amemgym.memorybench.aggregating.normalization import Normalization, group_of
-from amemgym.memorybench.summary import JUDGE, SUMMARY_METRICS, DatasetSummary, Summary
+from amemgym.memorybench.summary import (
+    ACCURACY,
+    JUDGE,
+    MEAN_OF_RATIOS,
+    MEMORY_SCORE,
+    RANDOM,
+    SUMMARY_METRICS,
+    UPPER_BOUND,
+    DatasetSummary,
+    Summary,
+)
 from amemgym.memorybench.verifying import causes, recompute
 from amemgym.memorybench.verifying.causes import Deviation, items_
 from amemgym.memorybench.verifying.gathered import Items
@@ -161,11 +171,14 @@ def check_items(
 
 
 def check_single(findings: CellFindings, summary: Summary, items: Items, again: Callable[[], Items]) -> None:
-    """The means of the metrics of a set of one data set from its items."""
+    """The means of the metrics of a set of one data set from its items, and the memory score."""
     names = [name for name, value in summary.scores.items() if value is not None]
     known = items.aggregate.metrics
-    ours: Numbers = {}
+    scores, whys = memory_scores(summary.scores, known, items)
+    ours: Numbers = {Key(MEAN, name): value for name, value in scores.items()}
     for name in names:
+        if name in scores:
+            continue
         if name in known:
             ours[Key(MEAN, name)] = known[name].mean
         elif (made := harmonic(name, known)) is not None:
@@ -173,18 +186,46 @@ def check_single(findings: CellFindings, summary: Summary, items: Items, again: 
         elif any(name in metrics for _, metrics in items.every):
             ours[Key(MEAN, name)] = None
         else:
-            findings.unchecked(f"metric {name}: no item has a value of it")
+            findings.unchecked(f"metric {name}: {whys.get(name, 'no item has a value of it')}")
 
     def hypotheses() -> tuple[Callable[[Way], Numbers], list[Deviation], int]:
-        case = Case(again().by_metric(names), None)
+        case = Case(again().by_metric([name for name in names if name not in scores]), None)
+        whole = {Key(MEAN, name): value for name, value in scores.items()}
 
         def compute(way: Way) -> Numbers:
-            return {key: value for key, value in recompute.numbers(case, way).items() if key.metric == MEAN}
+            return {key: value for key, value in recompute.numbers(case, way).items() if key.metric == MEAN} | whole
 
         return compute, causes.of_case(case, {}, {}), len(case.records)
 
+    def why(key: Key) -> str:
+        return whys.get(str(key.dataset), "no item has a value of it")
+
     published: Numbers = {Key(MEAN, name): value for name, value in summary.scores.items()}
-    findings.compare(ITEMS, published, ours, lambda key: "no item has a value of it", hypotheses, single=True)
+    findings.compare(ITEMS, published, ours, why, hypotheses, single=True)
+
+
+def memory_scores(
+    published: Iterable[str], known: Mapping[str, Any], items: Items
+) -> tuple[dict[str, float | None], dict[str, str]]:
+    """The memory scores that are published and no metric of the items, as far as items tell; and why one is None or not
+    told. They are None where they are undefined."""
+    wanted = [name for name in (MEMORY_SCORE, MEAN_OF_RATIOS) if name in published and name not in known]
+    if not wanted or not items.bounded:
+        lacking = f"no item has {ACCURACY}, {RANDOM} and {UPPER_BOUND}"
+        # no upper bound was measured: undefined, and null
+        is_none = all(name in known for name in (ACCURACY, RANDOM))
+        return (dict.fromkeys(wanted) if is_none else {}), dict.fromkeys(wanted, lacking)
+    from amemgym.scores.metrics import Headroom, memory_score_of  # takes its time, so only where it is wanted
+
+    users = {user: at for at, user in enumerate(dict.fromkeys(item.user for item in items.bounded))}
+    cells = [Headroom(users[one.user], one.period or 0, one.gained, one.possible) for one in items.bounded]
+    made = memory_score_of(cells)
+    found = {MEMORY_SCORE: made.ratio_of_means, MEAN_OF_RATIOS: made.mean_of_ratios}
+    whys = dict.fromkeys(wanted, made.why_undefined or "")
+    if any(one.user is None or one.period is None for one in items.bounded):
+        del found[MEAN_OF_RATIOS]
+        whys[MEAN_OF_RATIOS] = "its items do not say their user and period"
+    return {name: found[name] for name in wanted if name in found}, whys
 
 
 def harmonic(name: str, means: Mapping[str, Any]) -> float | None:

@@ -4,15 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from amemgym.errors import DataError
 from amemgym.memorybench.aggregating.aggregate import Aggregate, Tallies
 from amemgym.memorybench.aggregating.metric import JUDGE_ERROR, Metrics, parts
 from amemgym.memorybench.aggregating.normalization import Normalization, group_of
-from amemgym.memorybench.summary import JUDGE
+from amemgym.memorybench.items import Item, ItemKey
+from amemgym.memorybench.summary import ACCURACY, JUDGE, RANDOM, UPPER_BOUND
 from amemgym.memorybench.values import number
 from amemgym.memorybench.verifying.recompute import JUDGED, NULL, Record, kind_of
+
+
+class Bounded(NamedTuple):
+    """Accuracy − random and upper bound − random of an item; its user and period, None where it does not say."""
+
+    user: str | None
+    period: int | None
+    gained: float
+    possible: float
+
+    @classmethod
+    def of(cls, record: Any, metrics: Mapping[str, Any]) -> Iterator[Bounded]:
+        """None, or the one."""
+        right, random, bound = (number(metrics.get(name)) for name in (ACCURACY, RANDOM, UPPER_BOUND))
+        if right is not None and random is not None and bound is not None:
+            item = Item.of(ItemKey("", 0), record if isinstance(record, Mapping) else {})
+            yield cls(item.user, item.period, right - random, bound - random)
 
 
 @dataclass
@@ -26,6 +44,8 @@ class Items:
     unreadable: int = 0
     fault: str = ""
     datasets: set[str] = field(default_factory=set)
+    #: of a set of one data set, the items that have what a memory score is of
+    bounded: list[Bounded] = field(default_factory=list)
 
     def keys(self) -> set[tuple[str, Any]]:
         """The items, by data set and test_idx."""
@@ -95,6 +115,8 @@ def read_items(
             items.repeated += 1
         else:
             tallies.add_read(read, record)
+            if single is not None:
+                items.bounded += Bounded.of(record, values)
         seen.add(key)
         if single is not None:
             items.every.append((key, values))

@@ -17,7 +17,7 @@ from rich.markup import escape
 from amemgym.clean import clean
 from amemgym.errors import DataError
 from amemgym.memorybench.aggregating.normalization import group_of
-from amemgym.memorybench.comparing.gains import count_values
+from amemgym.memorybench.comparing.details import count_values
 from amemgym.memorybench.entry import DETAILS, GROUP_FILES, PREDICT, RUN_CONFIG, Cell
 from amemgym.memorybench.items import Joined, key_of
 from amemgym.memorybench.reading.contents import Contents

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from amemgym.memorybench.comparing.comparison import ResultTable, TableRow
-from amemgym.memorybench.entry import WITHOUT_MEMORY
 from amemgym.report.archive import layout
 from amemgym.report.page import render
 from amemgym.secrets import redact
@@ -29,7 +28,7 @@ def html_table(table: ResultTable) -> str:
         columns=list(map(_parts, table.baselines)),
         gaining=list(map(_parts, gaining)),
         gains=[(spans, _gains(row, gaining), layout.gain_n(row)) for spans, row in zip(words, table.rows, strict=True)],
-        reference=WITHOUT_MEMORY,
+        reference=table.against,
         standings_header=layout.STANDINGS,
         standings=layout.standings(table),
         reading=list(layout.reading(table)),
@@ -38,6 +37,7 @@ def html_table(table: ResultTable) -> str:
         datasets=len({(row.place.dataset_type, row.place.set_name, row.place.dataset) for row in table.rows}),
         missing=sum(cell.value is None for row in table.rows for cell in row.cells),
         rank=layout.rank,
+        half=layout.half,
     )
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from amemgym.memorybench.comparing.comparison import ResultTable, TableCell
-from amemgym.memorybench.entry import WITHOUT_MEMORY
 from amemgym.report.archive import layout
 from amemgym.report.archive.layout import one_line
 from amemgym.report.wording import NONE, interval, number, signed
@@ -58,7 +57,7 @@ def escaped(said: object) -> str:
 def _lines(table: ResultTable) -> Iterator[str]:
     words = len(table.words)
     header = list(map(escaped, layout.header(table)))
-    yield r"% needs \usepackage{booktabs} and \usepackage[T1]{fontenc}"
+    yield r"% needs \usepackage{booktabs} and \usepackage[T1]{fontenc}; names in other scripts need LuaLaTeX or XeLaTeX"
     yield from (f"% {one_line(said)}" for said in (layout.title(table), *layout.remarks(table)))
     rows = [
         [*map(escaped, table.named(row.place)), *map(_value, row.cells), _plain(layout.row_n(row))]
@@ -75,7 +74,7 @@ def _lines(table: ResultTable) -> Iterator[str]:
             for row in table.rows
         ]
         yield ""
-        yield f"% gain over {WITHOUT_MEMORY}, with 95% intervals"
+        yield f"% gain over {one_line(table.against)}, with 95% intervals"
         yield from _tabular([*header[:words], *map(escaped, gaining), "$n$"], rows, words)
     yield ""
     yield "% over all rows"
@@ -96,8 +95,8 @@ def _tabular(header: Sequence[str], rows: Sequence[Sequence[str]], words: int) -
 def _value(cell: TableCell) -> str:
     if cell.value is None:
         return _plain(NONE)
-    shown = _math(number(cell.value))
-    return rf"$\mathbf{{{shown}}}$" if cell.is_best else f"${shown}$"
+    shown, half = _math(number(cell.value)), layout.half(cell, r" \pm ")
+    return rf"$\mathbf{{{shown}}}{half}$" if cell.is_best else f"${shown}{half}$"
 
 
 def _gain(cell: TableCell) -> str:

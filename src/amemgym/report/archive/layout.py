@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 
 from amemgym import files
 from amemgym.memorybench.comparing.comparison import Gain, ResultTable, TableCell, TableRow
-from amemgym.memorybench.comparing.gains import OWN
-from amemgym.memorybench.entry import WITHOUT_MEMORY
-from amemgym.memorybench.summary import AVERAGE, WEIGHTED, Z_SCORE
+from amemgym.memorybench.comparing.measure import OWN
+from amemgym.memorybench.summary import AVERAGE, MEAN_OF_RATIOS, MEMORY_SCORE, WEIGHTED, Z_SCORE
 from amemgym.report.wording import NONE, count, number
-from amemgym.scores.verdict import BETTER, WORSE
+from amemgym.scores.signflips import smallest_p
+from amemgym.scores.verdict import BETTER, LEVEL, WORSE
 from amemgym.secrets import redact
 
 #: what a row's words are called above them
@@ -28,6 +28,8 @@ _METRICS = {
     AVERAGE: f"mean over data sets of the mean value of their items, each {_SCALED}",
     WEIGHTED: f"mean over all items of the value, {_SCALED}",
     Z_SCORE: f"mean over all items of the value, {_STANDARD}",
+    MEMORY_SCORE: "(accuracy − random) / (upper bound − random), of the means over all items",
+    MEAN_OF_RATIOS: "(accuracy − random) / (upper bound − random) of each user and period, averaged",
 }
 _BY_DATASET = {
     AVERAGE: f"mean over a data set's items of the value, {_SCALED}",
@@ -72,13 +74,20 @@ def _range(counts: Sequence[int | None]) -> str:
 
 
 def gaining(table: ResultTable) -> list[str]:
-    """The baselines that can gain: all but the model without memory."""
-    return [name for name in table.baselines if name != WITHOUT_MEMORY]
+    """The baselines that can gain: all but the one that gains are over."""
+    return [name for name in table.baselines if name != table.against]
 
 
 def mark(gain: Gain | None) -> str:
     """What a gain shows, as a sign: up or down, or nothing."""
     return "" if gain is None else {BETTER: "▲", WORSE: "▼"}.get(gain.verdict, "")
+
+
+def half(cell: TableCell, sign: str) -> str:
+    """The longer arm of a value's interval after a sign; nothing where it has none."""
+    if cell.value is None or cell.interval is None:
+        return ""
+    return f"{sign}{max(cell.interval[1] - cell.value, cell.value - cell.interval[0]):.3f}"
 
 
 def rank(cell: TableCell) -> str:
@@ -101,10 +110,16 @@ def heat(row: TableRow) -> list[float | None]:
 def reading(table: ResultTable) -> Iterator[str]:
     """How to read the table, a sentence or two each."""
     said = (_BY_DATASET if table.by_dataset else _METRICS).get(table.metric, "as the summaries have it")
+    direction = _direction(table).capitalize()
     yield (
-        f"{table.metric}: {said}. More is better. {NONE}: missing, which is never 0. n: items, with a ? where some"
-        " summaries do not tell"
+        f"{table.metric}: {said}. {direction} is better. {NONE}: missing, which is never 0. n: items, with a ? where it"
+        " is not known of all"
     )
+    if table.has_intervals:
+        yield (
+            f"±: the longer arm of the 95% interval, {_sampled(table)}. Where items have another mean than the summary"
+            " says, the value has none"
+        )
     yield (
         "compare within a row: the values of another set are scaled by other statistics. Best of a row: *, or bold;"
         " equal values share it, and the mean of their ranks"
@@ -116,11 +131,52 @@ def reading(table: ResultTable) -> Iterator[str]:
     )
     if table.has_gains:
         yield (
-            f"gain over {WITHOUT_MEMORY}: mean of the differences over the items that have a value in both (n), with"
-            " its 95% interval by data sets as strata; ▲ or ▼: better or worse, where 0 lies outside of the interval"
+            f"gain over {table.against}: mean of the differences over the items that have a value in both (n), with"
+            f" its 95% interval, {_sampled(table)}; ▲ or ▼: better or worse, where 0 lies outside of the interval"
             " and p, adjusted for all gains of the table by Benjamini and Hochberg, is below 0.05; without an interval,"
             " the difference of the two summaries"
         )
+
+
+def brief(table: ResultTable) -> Iterator[str]:
+    """What must be known not to misread the table, a line each."""
+    yield f"{_direction(table)} is better, * the best of a row, {NONE} missing; n: items{_unknown(table)}"
+    if table.has_intervals or table.has_gains:
+        yield f"±: 95% interval, {_sampled(table)}"
+    if table.has_gains:
+        yield f"▲ better, ▼ worse: 0 lies outside of the interval, and adjusted p < {LEVEL}{_too_few(table)}"
+    if len(table.rows) > 1:
+        yield "compare within a row: other rows are scaled by other statistics"
+
+
+def _direction(table: ResultTable) -> str:
+    return "less" if table.less_is_better else "more"
+
+
+def _unknown(table: ResultTable) -> str:
+    return " (?: not known of all)" if any("?" in row_n(row) for row in table.rows) else ""
+
+
+def _sampled(table: ResultTable) -> str:
+    """What intervals take for the sample."""
+    if not table.users:
+        return "data sets as strata"
+    users = _range(_users(table))
+    return f"clustered by user ({users} user{'' if users == '1' else 's'})"
+
+
+def _too_few(table: ResultTable) -> str:
+    """Where there are so few users that no gain can be marked, that."""
+    users = [cell.gain.users for row in table.rows for cell in row.cells if cell.gain is not None and cell.gain.users]
+    least = smallest_p(max(users)) if users else None
+    if least is None or least < LEVEL:
+        return ""
+    return f" (with {max(users)} users p is {least:g} or more: too few to mark any)"
+
+
+def _users(table: ResultTable) -> list[int]:
+    cells = [cell for row in table.rows for cell in row.cells]
+    return [one.users for cell in cells for one in (cell, cell.gain) if one is not None and one.users]
 
 
 def remarks(table: ResultTable) -> list[str]:

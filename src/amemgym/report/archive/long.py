@@ -18,7 +18,11 @@ COLUMNS: dict[str, type] = {
     "baseline": str,
     "metric": str,
     "value": float,
+    "low": float,
+    "high": float,
     "n": int,
+    "users": int,
+    "why_no_interval": str,
     "rank": float,
     "is_best": bool,
     "gain": float,
@@ -27,9 +31,11 @@ COLUMNS: dict[str, type] = {
     "gain_p": float,
     "gain_p_adjusted": float,
     "gain_n": int,
+    "gain_users": int,
     "gain_of_summaries": float,
     "gain_verdict": str,
     "gain_why": str,
+    "against": str,
 }
 
 
@@ -38,6 +44,7 @@ def long_rows(table: ResultTable) -> Iterator[Row]:
     for row in table.rows:
         for cell in row.cells:
             found = {**_place(row.place), "metric": table.metric, **_numbers(cell), **_gain(cell.gain)}
+            found["against"] = table.against if cell.gain is not None and table.has_gains else None
             yield {name: clean(found.get(name)) for name in COLUMNS}
 
 
@@ -53,7 +60,18 @@ def _place(place: Place) -> Row:
 
 def _numbers(cell: TableCell) -> Row:
     is_best = cell.is_best if cell.value is not None else None
-    return {"baseline": cell.baseline, "value": cell.value, "n": cell.n, "rank": cell.rank, "is_best": is_best}
+    low, high = cell.interval or (None, None)
+    return {
+        "baseline": cell.baseline,
+        "value": cell.value,
+        "low": low,
+        "high": high,
+        "n": cell.n,
+        "users": cell.users,
+        "why_no_interval": cell.why,
+        "rank": cell.rank,
+        "is_best": is_best,
+    }
 
 
 def _gain(gain: Gain | None) -> Row:
@@ -67,6 +85,7 @@ def _gain(gain: Gain | None) -> Row:
         "gain_p": gain.p,
         "gain_p_adjusted": gain.p_adjusted,
         "gain_n": gain.n,
+        "gain_users": gain.users,
         "gain_of_summaries": gain.of_summaries,
         "gain_verdict": gain.verdict,
         "gain_why": gain.why,

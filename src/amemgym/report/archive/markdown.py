@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from amemgym.memorybench.comparing.comparison import ResultTable, TableCell
-from amemgym.memorybench.entry import WITHOUT_MEMORY
 from amemgym.report.archive import layout
 from amemgym.report.archive.layout import one_line
 from amemgym.report.markdown import text
@@ -28,7 +27,7 @@ def _parts(table: ResultTable) -> Iterator[str]:
             [*map(_text, table.named(row.place)), *(_gain(row.cell(name)) for name in gaining), layout.gain_n(row)]
             for row in table.rows
         ]
-        yield f"**Gain over {_text(WITHOUT_MEMORY)}** [95% interval]"
+        yield f"**Gain over {_text(table.against)}** [95% interval]"
         yield _table([*header[:words], *map(_text, gaining), "n"], rows, words)
     yield "**Over all rows**"
     yield _table(layout.STANDINGS, [[_text(name), *numbers] for name, *numbers in layout.standings(table)], 1)
@@ -40,7 +39,7 @@ def _text(said: object) -> str:
 
 
 def _value(cell: TableCell) -> str:
-    shown = _ascii(number(cell.value))
+    shown = _ascii(number(cell.value)) + layout.half(cell, " ±")
     return f"**{shown}**" if cell.is_best else shown
 
 

@@ -9,7 +9,6 @@ from rich.markup import escape
 from rich.table import Table
 
 from amemgym.memorybench.comparing.comparison import ResultTable, TableCell
-from amemgym.memorybench.entry import WITHOUT_MEMORY
 from amemgym.report.archive import layout
 from amemgym.report.archive.layout import one_line
 from amemgym.report.table import print_whole, with_interval
@@ -17,13 +16,13 @@ from amemgym.report.wording import NONE
 
 
 def print_result_table(console: Console, table: ResultTable) -> None:
-    """Print it, at least so wide that nothing is cut off, and what must be known to read it."""
+    """Print it, at least so wide that nothing is cut off, and what must be known not to misread it."""
     console.print(escape(one_line(layout.title(table))), highlight=False, style="bold", soft_wrap=True)
     words = len(table.words)
     values = [[*table.named(row.place), *map(_value, row.cells), layout.row_n(row)] for row in table.rows]
     print_whole(console, table_of([*layout.header(table), "n"], values, words))
     if table.has_gains and (gaining := layout.gaining(table)):
-        console.print(f"\ngain over {WITHOUT_MEMORY} (±: 95% interval)", highlight=False, style="bold")
+        console.print(f"\ngain over {escape(one_line(table.against))} (±: 95% interval)", highlight=False, style="bold")
         header = [*layout.header(table)[:words], *gaining, "n"]
         rows = [
             [*table.named(row.place), *(_gain(row.cell(name)) for name in gaining), layout.gain_n(row)]
@@ -32,8 +31,8 @@ def print_result_table(console: Console, table: ResultTable) -> None:
         print_whole(console, table_of(header, rows, words))
     console.print("\nover all rows", highlight=False, style="bold")
     print_whole(console, table_of(layout.STANDINGS, layout.standings(table), 1))
-    for remark in layout.remarks(table):
-        console.print(f"  {escape(one_line(remark))}", highlight=False, style="dim")
+    for remark in (*layout.brief(table), *table.notes):
+        console.print(f"  {escape(one_line(remark))}", highlight=False, style="dim", soft_wrap=True)
 
 
 def table_of(header: Sequence[str], rows: Sequence[Sequence[str]], words: int) -> Table:
@@ -54,8 +53,7 @@ def _styled(text: str, is_number: bool) -> str:
 
 def _value(cell: TableCell) -> str:
     """A star marks the best, also where nothing is bold; a space holds its place."""
-    shown = NONE if cell.value is None else f"{cell.value:.3f}"
-    return f"{shown}{'*' if cell.is_best else ' '}"
+    return f"{with_interval(cell.value, cell.interval)}{'*' if cell.is_best else ' '}"
 
 
 def _gain(cell: TableCell) -> str:
