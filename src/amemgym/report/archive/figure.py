@@ -22,6 +22,8 @@ LIGHT, DARK = (0.965, 0.978, 0.992), (0.42, 0.66, 0.87)
 #: inches of a cell; of one with an interval below its value
 ROW, COLUMN = 0.27, 0.72
 WITH_INTERVALS = 0.36
+#: inches of a line of the footnote
+LINE_OF_NOTE = 0.125
 
 
 def heat_map(table: ResultTable, format: str) -> bytes:
@@ -41,28 +43,34 @@ def _draw(figure: Figure, table: ResultTable) -> None:
     high = WITH_INTERVALS if table.has_intervals else ROW
     columns, rows = len(table.baselines), len(table.rows)
     beside = (max(map(width_of, names), default=0) + 0.1) / COLUMN
-    n_width = 0.8
+    counts = [layout.row_n(row) for row in table.rows]
+    n_width = max(map(width_of, counts), default=0) * 6.5 / 7.5 / COLUMN + 0.4
     above = max((width_of(plain(name)) for name in table.baselines), default=0) * 0.6 / high + 0.9 * ROW / high
-    size = ((beside + columns + n_width) * COLUMN + 0.3, (above + max(rows, 1)) * high + 1.5)
-    figure.set_size_inches(*size)
+    width, told = (beside + columns + n_width) * COLUMN + 0.3, _told(table)
+    # the title above and the footnote below stand beside the axes' own height
+    figure.set_size_inches(width, (above + max(rows, 1)) * high + 0.5 + LINE_OF_NOTE * (len(told) / width / 20 + 1))
     axes = figure.subplots()
     for at, (row, name) in enumerate(zip(table.rows, names, strict=True)):
         axes.text(-0.1, at + 0.5, name, ha="right", va="center", fontsize=7.5)
         for column, (cell, share) in enumerate(zip(row.cells, layout.heat(row), strict=True)):
             _cell(axes, column, at, cell, share)
-        axes.text(columns + 0.7, at + 0.5, layout.row_n(row), ha="right", va="center", fontsize=6.5, color=QUIET)
+        axes.text(columns + n_width - 0.1, at + 0.5, counts[at], ha="right", va="center", fontsize=6.5, color=QUIET)
     for column, name in enumerate(table.baselines):
         axes.text(column + 0.45, -0.2, plain(name), ha="left", va="bottom", rotation=40, fontsize=7.5)
-    axes.text(columns + 0.7, -0.2, "n", ha="right", va="bottom", fontsize=6.5, color=QUIET)
+    axes.text(columns + n_width - 0.1, -0.2, "n", ha="right", va="bottom", fontsize=6.5, color=QUIET)
     axes.set(xlim=(-beside, columns + n_width), ylim=(max(rows, 1), -above))
     axes.axis("off")
     of = "data set" if table.by_dataset else "set"
     axes.set_title(f"{plain(table.metric)} of each memory system, by model and {of}")
+    footnote(figure, told)
+
+
+def _told(table: ResultTable) -> str:
     said = [next(layout.reading(table)), "Colour: from the row's lowest value to its highest"]
     said += ["In a frame: the row's best"] if table.better else []
     said += [f"±: 95% interval, {layout.sampled(table)}"] if table.has_intervals else []
-    said += ["Values of different rows are scaled by different statistics"] if rows > 1 else []
-    footnote(figure, " ".join(f"{one.rstrip('.')}." for one in (*said, *table.warnings)))
+    said += ["Values of different rows are scaled by different statistics"] if len(table.rows) > 1 else []
+    return " ".join(f"{one.rstrip('.')}." for one in (*said, *table.warnings))
 
 
 def _cell(axes: Axes, x: int, y: int, cell: TableCell, share: float | None) -> None:
