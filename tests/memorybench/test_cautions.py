@@ -75,6 +75,9 @@ def test_warnings_stand_wherever_the_values_do(tmp_path: Path) -> None:
     print_cell(console, results, results.select()[0])
     shown = console.file.getvalue()  # type: ignore[attr-defined]
     assert f"warning: {OFFLINE}" in shown and "warning: the run is not finished" in shown
+    # of what is not shown there is nothing to warn of
+    other = MemoryBenchResults.from_local(write_archive(tmp_path / "other", [Group("m", "mem0", {"Alpha": ITEMS})]))
+    assert compare(MemoryBenchResults.combined([results, other]), "weighted_average").warnings == ()
     # what is damaged is no warning
     odd = archive(tmp_path / "odd", wo_memory={"told": {"warnings": "no list", "finished": "no"}})
     assert compare(odd).warnings == ()

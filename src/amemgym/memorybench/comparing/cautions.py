@@ -36,15 +36,15 @@ class Cautions:
     other_questions: set[Cell] = field(default_factory=set)
 
 
-def cautions(made: Summaries, rows: Sequence[TableRow], against: str) -> Cautions:
+def cautions(made: Summaries, rows: Sequence[TableRow], metric: str, against: str) -> Cautions:
     """Of the cells that have a value, and of those that gains are over."""
     found = Cautions()
     shown = list(
         dict.fromkeys(
-            cell
+            cell_of(row.place, baseline)
             for row in rows
-            for cell in [*(cell_of(row.place, one.baseline) for one in row.cells), cell_of(row.place, against)]
-            if cell in made.found
+            for baseline in (*(one.baseline for one in row.cells), against)
+            if made.value(row.place, baseline, metric) is not None
         )
     )
     texts: dict[str, list[Cell]] = {}

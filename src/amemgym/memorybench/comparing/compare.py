@@ -81,7 +81,7 @@ def compare(
     has_gains = intervals and any(cell.baseline == base for cell in there)
     if intervals:
         made.read([cell for cell in there if cell.baseline == base and cell not in shown])
-    careful = cautions(made, rows, base)
+    careful = cautions(made, rows, chosen, base)
     if intervals:
         statistics = _statistics(made, there, normalization)
         rows = Measured(made, base, metrics, careful.other_questions).rows(rows, chosen, statistics)
