@@ -105,6 +105,8 @@ def test_several_archives_are_one_table(archive: Path, tmp_path: Path) -> None:
         (("--baselines", "memo"), "Known: bm25_message, mem0, wo_memory"),
         (("--sets", "legal"), "Did you mean 'Legal'?"),
         (("--format", "pdf"), "unknown format 'pdf'"),
+        (("--out", "x.pdf"), "ends in .pdf"),
+        (("--gains", "--item-metric", "a=,b"), "--item-metric a=,b: write one name"),
         (("--gains", "--item-metric", "scores"), "unknown metric 'scores'. Did you mean 'score'?"),
         (("--gains", "--item-metric", "Alfa=score"), "unknown data set 'Alfa'. Did you mean 'Alpha'?"),
         (("--gains", "--normalization", "nowhere.json"), "nowhere.json"),

@@ -155,8 +155,8 @@ def test_of_failures_less_is_better(tmp_path: Path) -> None:
         "oracle": (0.0, True),
     }
     assert {one.baseline: one.mean_rank for one in table.standings} == {"oracle": 1.0, "native": 2.0}
-    assert gain_of(table, "native").value == pytest.approx(1 / 3) and gain_of(table, "native").less_is_better
-    assert Gain(-0.5, (-0.7, -0.3), 0.01, 9, -0.5, None, 0.01, 9, less_is_better=True).verdict == "better"
+    assert gain_of(table, "native").value == pytest.approx(1 / 3) and gain_of(table, "native").better == "less"
+    assert Gain(-0.5, (-0.7, -0.3), 0.01, 9, -0.5, None, 0.01, 9, better="less").verdict == "better"
     assert "less is better" in result_table_text(table, "text")
 
 

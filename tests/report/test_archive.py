@@ -22,14 +22,13 @@ from amemgym.memorybench.comparing.comparison import ResultTable
 from amemgym.report.archive import (
     FORMATS,
     TEXTS,
-    check_result_table,
     result_frame,
     result_table_text,
     write_result_table,
 )
 from amemgym.report.archive.figure import DARK, LIGHT, MOST, heat_map
 from amemgym.report.ink import INK
-from tests.report.archive_tables import OPEN, SHOWN, UNTOLD, WITHOUT, small, table
+from tests.report.archive_tables import OPEN, SHOWN, UNTOLD, WITHOUT, complete, small, table
 from tests.report.hostile import EVIL, MARKUP
 from tests.report.test_browser import OVERFLOW, PHONE
 from tests.report.test_figures import texts
@@ -42,7 +41,8 @@ NAMES = (EVIL, FORMULA, TEX, "a|b`c`*d*_e_[f](g)", "\x1b[31mred\r\nnext", "[bold
 def hostile() -> ResultTable:
     """Every name is one that means something somewhere."""
     rows: dict[tuple[str, ...], Any] = {
-        (EVIL, name, TEX, f"{name} {EVIL}"): (0.5, 0.25, 0.75, None, 0.125, 1.0) for name in NAMES
+        (EVIL, name, TEX, f"{name} {EVIL}"): (0.5, 0.25, 0.75, None if at == 5 else 0.375, 0.125, 1.0)
+        for at, name in enumerate(NAMES)
     }
     more = {"metric": f"score{MARKUP}", "notes": (EVIL, TEX, FORMULA)}
     return table(rows, NAMES, {name: SHOWN for name in NAMES[1:]}, **more)
@@ -96,8 +96,6 @@ def test_the_terminal_marks_the_best_and_shows_gains() -> None:
     assert lines[2].split() == ["m-8b", "domain", "Legal", "0.500", "0.625*", "0.250", "0.510", "40"]
     assert lines[3].split() == ["m-8b", "domain", "Academic&Knowledge", "0.400", "0.525*", "0.150", "–", "40"]
     assert "+0.125 ±0.074 ▲" in text and "-0.250 ±0.150 ▼" in text and re.search(r"\+0\.010 ±0\.060\s", text)
-    # over the one row that is complete
-    assert re.search(r"bm25_message +1\.00 +1 +1\n", text)
     assert "gain" not in result_table_text(small().without_gains(), "text")
 
 
@@ -114,8 +112,8 @@ def test_latex_has_every_number() -> None:
     assert r"Legal & $0.500$ & $\mathbf{0.625}$ & $0.250$ & $0.510$ & 40 \\" in text
     assert r"Academic\&Knowledge & $0.400$ & $\mathbf{0.525}$ & $0.150$ & \textendash{} & 40 \\" in text
     assert r"$-0.250$ $[-0.400, -0.100]$ $\downarrow$" in text
-    assert text.count(r"\toprule") == text.count(r"\bottomrule") == text.count(r"\end{tabular}") == 3
-    assert result_table_text(small().without_gains(), "latex").count(r"\toprule") == 2
+    assert text.count(r"\toprule") == text.count(r"\bottomrule") == text.count(r"\end{tabular}") == 2
+    assert result_table_text(small().without_gains(), "latex").count(r"\toprule") == 1
 
 
 def test_csv_and_json_have_every_number() -> None:
@@ -153,7 +151,7 @@ def test_without_pandas_the_way_out_is_named(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_the_page_has_every_number() -> None:
     page = Cells(result_table_text(small(notes=("a note",)), "html"))
-    values, gains, standings = page.tables
+    values, gains = page.tables
     assert values[1] == ["m-8b", "domain", "Legal", "0.500 rank 3", "0.625 best", "0.250 rank 4", "0.510 rank 2", "40"]
     # its model and its type are those above
     assert values[2] == ["Academic&Knowledge", "0.400 rank 2", "0.525 best", "0.150 rank 3", "–", "40"]
@@ -163,9 +161,22 @@ def test_the_page_has_every_number() -> None:
         "+0.010 [−0.050, 0.070]",
         "40",
     ]
-    assert standings[2] == ["bm25_message", "1.00", "1", "1"]
     assert "a note" in result_table_text(small(notes=("a note",)), "html")
-    assert len(Cells(result_table_text(small().without_gains(), "html")).tables) == 2
+    assert len(Cells(result_table_text(small().without_gains(), "html")).tables) == 1
+
+
+def test_standings_are_over_two_complete_rows_or_more() -> None:
+    """Over one they say no more than its ranks do."""
+    made = complete()
+    assert re.search(r"bm25_message +2\.00 +1 +2\n", result_table_text(made, "text"))
+    assert r"| bm25\_message | 2.00 | 1 | 2 |" in result_table_text(made, "md")
+    assert r"bm25\_message & 2.00 & 1 & 2 \\" in result_table_text(made, "latex")
+    page = result_table_text(made, "html")
+    assert Cells(page).tables[1][2] == ["bm25_message", "2.00", "1", "2"] and "over the 2 of 3 rows" in page
+    for format in ("text", "md", "latex", "html"):
+        said = result_table_text(small(), format).lower()
+        assert "mean rank" not in said and "over all rows" not in said, format
+    assert len(json.loads(result_table_text(small(), "json"))["standings"]) == 4
 
 
 def test_a_gain_without_an_interval_has_none_anywhere() -> None:
@@ -192,12 +203,14 @@ def test_values_with_their_intervals_in_every_format() -> None:
     (first, *_) = csv.DictReader(io.StringIO(result_table_text(made, "csv")))
     assert (first["low"], first["high"]) == ("0.38", "0.6")
     assert json.loads(result_table_text(made, "json"))["rows"][0]["cells"][0]["interval"] == [0.38, 0.6]
+    assert {"±0.120", "±0.025", "0.500", "40"} <= set(texts(heat_map(made, "svg")))
     assert result_frame(made, long=True)["high"][1] == 0.65
 
 
 def test_the_terminals_notes_are_a_line_each() -> None:
     text = result_table_text(small(notes=("a note",)), "text")
-    notes = text.split("complete rows\n")[1].splitlines()[4:]
+    notes = text.split("more is better")[1].splitlines()
+    notes[0] = f"  more is better{notes[0]}"
     assert len(notes) == 5 and all(note.startswith("  ") and len(note) < 100 for note in notes)
     assert len(result_table_text(small(), "md")) > len(text)  # how to read it stands there
 
@@ -214,7 +227,10 @@ def test_n_that_differs_or_is_not_known() -> None:
 
 
 def test_names_are_text_in_html() -> None:
-    plain = {(f"e{at}", f"m{at}", "t", f"s{at}"): (0.5, 0.25, 0.75, None, 0.125, 1.0) for at in range(len(NAMES))}
+    plain = {
+        (f"e{at}", f"m{at}", "t", f"s{at}"): (0.5, 0.25, 0.75, None if at == 5 else 0.375, 0.125, 1.0)
+        for at in range(len(NAMES))
+    }
     names = [f"n{at}" for at in range(len(NAMES))]
     same = table(plain, names, {name: SHOWN for name in names[1:]}, metric="m", notes=("a", "b", "c"))
     page, expected = (Cells(result_table_text(one, "html")) for one in (hostile(), same))
@@ -307,9 +323,13 @@ def test_where_the_file_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert write_result_table(small(), None, tmp_path / "a/t.tex").read_text(encoding="utf-8").startswith("% needs")
     for format in TEXTS:
         assert write_result_table(small(), format, tmp_path / format).read_text(encoding="utf-8")
-    for wrong, out, why in (("pdf", None, "unknown format 'pdf'"), ("html", "c.tex", "add --format latex")):
+    for wrong, out, why in (
+        ("pdf", None, "unknown format 'pdf'"),
+        (None, "c.pdf", "ends in .pdf"),
+        ("html", "c.tex", "add --format latex"),
+    ):
         with pytest.raises(UsageError, match=why):
-            check_result_table(wrong, out)
+            write_result_table(small(), wrong, out)
     with pytest.raises(UnknownName):
         result_table_text(small(), "png")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from amemgym.errors import DataError
 from amemgym.memorybench.values import count, number
@@ -28,7 +28,13 @@ UNDIAGNOSED = "undiagnosed"
 FAILURE, UNPARSED = "_failure", "unparsed"
 #: what we add to a summary of our own
 OWN_KEY = "amemgym"
+#: how a warning of a run that is not finished begins
+UNFINISHED = "the run is not finished"
 JUDGE = "llm_judge_score"
+#: which of two values of a metric is better; None where neither is
+Direction = Literal["more", "less"] | None
+#: of what comes with the questions, whatever a memory system does
+_NEITHER = (RANDOM, UPPER_BOUND)
 CASES = "case_statistics"
 #: what rounding may put a score outside of its interval by
 _NEAR = 1e-9
@@ -68,11 +74,17 @@ class Summary:
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
     why_no_interval: str | None = None
     users: int | None = None
+    #: what a run of ours has to be read with, and whether it is finished (None: not said, or no run of ours)
+    warnings: tuple[str, ...] = ()
+    finished: bool | None = None
+    is_own: bool = False
 
 
-def less_is_better(metric: str) -> bool:
-    """Whether a metric is a share of wrong answers; of every other, more is better."""
-    return metric.endswith(FAILURE) or metric in (UNPARSED, UNDIAGNOSED)
+def direction(metric: str) -> Direction:
+    """Less of a share of wrong answers is better; of what says nothing of a memory system, neither; else more."""
+    if metric.endswith(FAILURE) or metric in (UNPARSED, UNDIAGNOSED):
+        return "less"
+    return None if metric in _NEITHER else "more"
 
 
 def read_summary(value: Any, place: str, *, with_details: bool = True) -> Summary:
@@ -85,7 +97,7 @@ def read_summary(value: Any, place: str, *, with_details: bool = True) -> Summar
         )
     scores = {str(name): number(score) for name, score in value["summary"].items() if not _is_compound(score)}
     details, own = value.get("details"), _mapping(value.get(OWN_KEY))
-    why = own.get("why_no_interval")
+    why, warnings, finished = (own.get(key) for key in ("why_no_interval", "warnings", "finished"))
     return Summary(
         form=_form(value),
         scores=scores,
@@ -96,6 +108,9 @@ def read_summary(value: Any, place: str, *, with_details: bool = True) -> Summar
         intervals=dict(_intervals(own.get("intervals"), scores)),
         why_no_interval=why if isinstance(why, str) else None,
         users=count(own.get("users")),
+        warnings=tuple(one for one in warnings if isinstance(one, str)) if isinstance(warnings, list) else (),
+        finished=finished if isinstance(finished, bool) else None,
+        is_own=OWN_KEY in value,
     )
 
 

@@ -6,10 +6,25 @@ from typing import Annotated
 
 import typer
 
+from amemgym.errors import UsageError
+
 
 def names(text: str | None) -> list[str] | None:
     """Names with commas between them. Some names of sets have an &, none has a comma."""
     return None if text is None else [name for part in text.split(",") if (name := part.strip())]
+
+
+def metrics_of(text: str | None, flag: str) -> str | dict[str, str] | None:
+    """The items' metric, or one for each data set. Raises UsageError for a mixture, which names the flag."""
+    given = names(text)
+    if not given:
+        return None
+    pairs = [one.partition("=") for one in given]
+    if len(given) == 1 and not pairs[0][1]:
+        return given[0]
+    if any(not (dataset.strip() and name.strip()) for dataset, _, name in pairs):
+        raise UsageError(f"{flag} {text}: write one name for all data sets, or DATASET=NAME with commas between them")
+    return {dataset.strip(): name.strip() for dataset, _, name in pairs}
 
 
 Archives = Annotated[

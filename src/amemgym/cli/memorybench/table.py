@@ -8,8 +8,17 @@ import typer
 
 from amemgym.cli.console import Output
 from amemgym.cli.memorybench.problems import show_problems
-from amemgym.cli.memorybench.source import Archives, Baselines, Choose, DatasetType, Exp, Models, Sets, names
-from amemgym.cli.memorybench.verify import metrics_of
+from amemgym.cli.memorybench.source import (
+    Archives,
+    Baselines,
+    Choose,
+    DatasetType,
+    Exp,
+    Models,
+    Sets,
+    metrics_of,
+    names,
+)
 from amemgym.cli.report import show_paths
 
 
@@ -62,7 +71,7 @@ def table_command(
     )
 
     chosen = format or format_of(out) or "text"
-    check_result_table(chosen, out)
+    check_result_table(chosen, out, named=format is not None)
     results = open_results(archives, choose)
     table = compare(
         results,
@@ -74,7 +83,7 @@ def table_command(
         baselines=names(baselines),
         by_dataset=by_dataset,
         normalization=normalization,
-        metrics=metrics_of(item_metric),
+        metrics=metrics_of(item_metric, "--item-metric"),
         intervals=gains,
         against=against,
     )
@@ -84,4 +93,4 @@ def table_command(
         print_result_table(Output(), table)
     else:
         typer.echo(result_table_text(table, chosen), nl=False)
-    show_problems(results)
+    show_problems(results, table.notes if out is None and chosen == "text" else ())

@@ -7,9 +7,8 @@ from typing import Annotated
 import typer
 
 from amemgym.cli.console import Output
-from amemgym.cli.memorybench.source import Baselines, Choose, DatasetType, Exp, Models, Sets, names
+from amemgym.cli.memorybench.source import Baselines, Choose, DatasetType, Exp, Models, Sets, metrics_of, names
 from amemgym.cli.report import show_paths
-from amemgym.errors import UsageError
 
 
 def verify_command(
@@ -56,7 +55,7 @@ def verify_command(
     made = verify(
         archives,
         normalization,
-        metrics=metrics_of(metric),
+        metrics=metrics_of(metric, "--metric"),
         tolerance=tolerance,
         replies=replies,
         exp=exp,
@@ -71,16 +70,3 @@ def verify_command(
         show_paths([write_verification(made, json)])
     if strict and not (made.ok and made.numbers):
         raise typer.Exit(1)
-
-
-def metrics_of(text: str | None) -> str | dict[str, str] | None:
-    """One metric, or one for each data set. Raises UsageError for a mixture."""
-    given = names(text)
-    if not given:
-        return None
-    pairs = [one.partition("=") for one in given]
-    if len(given) == 1 and not pairs[0][1]:
-        return given[0]
-    if any(not (dataset.strip() and name.strip()) for dataset, _, name in pairs):
-        raise UsageError(f"--metric {text}: write one name for all data sets, or DATASET=NAME with commas between them")
-    return {dataset.strip(): name.strip() for dataset, _, name in pairs}

@@ -16,13 +16,14 @@ from amemgym.errors import DataError
 from amemgym.memorybench.aggregating.archive_statistics import archive_statistics
 from amemgym.memorybench.aggregating.metric import Metrics
 from amemgym.memorybench.aggregating.normalization import Normalization, read_normalizations
+from amemgym.memorybench.comparing.cautions import cautions
 from amemgym.memorybench.comparing.comparison import ResultTable, TableCell, TableRow, ordered
 from amemgym.memorybench.comparing.measure import Measure
 from amemgym.memorybench.comparing.measured import Measured, interval_notes
 from amemgym.memorybench.comparing.ranks import best, ranks, standings
 from amemgym.memorybench.comparing.summaries import Summaries
 from amemgym.memorybench.entry import WITHOUT_MEMORY, Cell
-from amemgym.memorybench.summary import less_is_better
+from amemgym.memorybench.summary import direction
 
 if TYPE_CHECKING:
     from amemgym.memorybench.reading.results import MemoryBenchResults
@@ -80,7 +81,10 @@ def compare(
     has_gains = intervals and any(cell.baseline == base for cell in there)
     if intervals:
         made.read([cell for cell in there if cell.baseline == base and cell not in shown])
-        rows = Measured(made, base, metrics).rows(rows, chosen, _statistics(made, there, normalization))
+    careful = cautions(made, rows, chosen, base)
+    if intervals:
+        statistics = _statistics(made, there, normalization)
+        rows = Measured(made, base, metrics, careful.other_questions).rows(rows, chosen, statistics)
         if not has_gains:
             named = ", ".join(ordered([cell.baseline for cell in there]))
             made.notes.append(f"no gains: there is no {base}; name what they are over with --against ({named})")
@@ -93,14 +97,17 @@ def compare(
         by_dataset=by_dataset,
         baselines=tuple(columns),
         rows=tuple(rows),
-        standings=tuple(standings(columns, better)),
+        standings=tuple(standings(columns, better)) if direction(chosen) else (),
         has_gains=has_gains,
-        notes=tuple(dict.fromkeys(made.notes)),
+        notes=tuple(dict.fromkeys([*careful.notes, *made.notes])),
         against=base,
+        warnings=tuple(careful.notes),
     )
 
 
 def _ranked(row: TableRow, metric: str) -> TableRow:
+    if direction(metric) is None:
+        return row
     values = [_better(cell, metric) for cell in row.cells]
     placed = zip(row.cells, ranks(values), best(values), strict=True)
     return replace(row, cells=tuple(replace(cell, rank=rank, is_best=is_best) for cell, rank, is_best in placed))
@@ -108,7 +115,7 @@ def _ranked(row: TableRow, metric: str) -> TableRow:
 
 def _better(cell: TableCell, metric: str) -> float | None:
     """The value such that more is better."""
-    return None if cell.value is None else -cell.value if less_is_better(metric) else cell.value
+    return -cell.value if cell.value is not None and direction(metric) == "less" else cell.value
 
 
 def _statistics(

@@ -12,7 +12,7 @@ from typing import Any
 from amemgym.memorybench.comparing.paired import Paired
 from amemgym.memorybench.comparing.ranks import Standing
 from amemgym.memorybench.entry import WITHOUT_MEMORY
-from amemgym.memorybench.summary import less_is_better
+from amemgym.memorybench.summary import Direction, direction
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Gain:
     difference of the two ratios over them), with its 95% interval and p. Where it cannot be told from items, `n` is 0,
     `value` is `of_summaries`, the difference of the two values in the table, and `why` says what is lacking. `users`
     are those that the items are of, where they say it. `p_adjusted` is p after Benjamini and Hochberg over all gains of
-    the table; `less_is_better` that the metric is one of failures.
+    the table; `better` which of two values of the metric is, None where neither is.
     """
 
     value: float | None
@@ -49,7 +49,7 @@ class Gain:
     why: str | None = None
     p_adjusted: float | None = None
     users: int | None = None
-    less_is_better: bool = False
+    better: Direction = "more"
 
     @classmethod
     def told(cls, found: Paired, of_summaries: float | None) -> Gain:
@@ -62,12 +62,14 @@ class Gain:
         return cls(of_summaries, None, None, 0, of_summaries, why)
 
     @property
-    def verdict(self) -> str:
-        """better, worse, or not shown to be better."""
+    def verdict(self) -> str | None:
+        """better, worse, or not shown to be better; None where the metric says nothing good or bad."""
         from amemgym.scores.verdict import verdict  # whoever only reads an archive need not load what plays and scores
 
         interval = self.interval
-        if interval is not None and self.less_is_better:
+        if self.better is None:
+            return None
+        if interval is not None and self.better == "less":
             interval = -interval[1], -interval[0]
         return verdict(interval, self.p_adjusted)
 
@@ -105,8 +107,8 @@ class TableRow:
 
 @dataclass(frozen=True)
 class ResultTable:
-    """Rows in order, each with a cell for every baseline in order; `notes` are what must be known to read it. `against`
-    is what gains are over."""
+    """Rows in order, each with a cell for every baseline in order; `notes` are what must be known to read it, first the
+    `warnings`, which stand wherever its values do. `against` is what gains are over."""
 
     metric: str
     by_dataset: bool
@@ -116,11 +118,12 @@ class ResultTable:
     has_gains: bool
     notes: tuple[str, ...] = ()
     against: str = WITHOUT_MEMORY
+    warnings: tuple[str, ...] = ()
 
     @property
-    def less_is_better(self) -> bool:
-        """Whether the metric is a share of wrong answers."""
-        return less_is_better(self.metric)
+    def better(self) -> Direction:
+        """Whether more or less of the metric is better; None where it says nothing good or bad."""
+        return direction(self.metric)
 
     @property
     def users(self) -> bool:
@@ -160,6 +163,7 @@ class ResultTable:
             "against": self.against if self.has_gains else None,
             "rows": [{**asdict(row.place), "cells": [_cell(cell) for cell in row.cells]} for row in self.rows],
             "standings": [asdict(standing) for standing in self.standings],
+            "warnings": list(self.warnings),
             "notes": list(self.notes),
         }
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from amemgym.memorybench.aggregating.metric import Metrics
 from amemgym.memorybench.aggregating.normalization import Normalization
-from amemgym.memorybench.summary import MEAN_OF_RATIOS, MEMORY_SCORE, SUMMARY_METRICS, Z_SCORE, less_is_better
+from amemgym.memorybench.summary import MEAN_OF_RATIOS, MEMORY_SCORE, SUMMARY_METRICS, Z_SCORE, direction
 
 #: by data set, the mean of the items' own values
 OWN = "own_mean"
@@ -33,7 +33,7 @@ class Measure:
     @property
     def is_share(self) -> bool:
         """Whether it is a share of answers that may be rare."""
-        return less_is_better(self.metric)
+        return direction(self.metric) == "less"
 
     @property
     def of_items(self) -> Metrics | None:

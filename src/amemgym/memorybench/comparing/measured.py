@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from amemgym.errors import UnknownName
 from amemgym.memorybench.aggregating.metric import Metrics
 from amemgym.memorybench.aggregating.normalization import Normalization, group_of
+from amemgym.memorybench.comparing.cautions import OTHER_QUESTIONS
 from amemgym.memorybench.comparing.comparison import Gain, Place, TableCell, TableRow
 from amemgym.memorybench.comparing.details import Details, Places, read_details, read_rooms
 from amemgym.memorybench.comparing.gains import gain, is_apart, reading, spread
 from amemgym.memorybench.comparing.measure import Measure
 from amemgym.memorybench.comparing.summaries import Summaries, cell_of
+from amemgym.memorybench.entry import Cell
+from amemgym.memorybench.problems import some
+from amemgym.memorybench.summary import direction
 
 #: of how many cells a note tells by name
 _NAMED = 2
@@ -21,11 +25,12 @@ _NAMED = 2
 @dataclass
 class Measured:
     """Reads the items of each group once. `unknown` has for each group that was read the error where what the caller
-    names is none of its."""
+    names is none of its. What has `other_questions` than the one that gains are over has no gain."""
 
     summaries: Summaries
     against: str
     metrics: Metrics | None = None
+    other_questions: Set[Cell] = frozenset()
     unknown: list[UnknownName | None] = field(default_factory=list)
 
     def rows(
@@ -63,8 +68,11 @@ class Measured:
                 if not is_reference:
                     base = self.summaries.value(row.place, self.against, measure.metric)
                     of_summaries = None if base is None else cell.value - base
-                    told = gain(details, reference, measure, of_summaries, self.against, datasets)
-                    made = replace(made, gain=replace(told, less_is_better=measure.is_share))
+                    if cell_of(row.place, baseline) in self.other_questions:
+                        told = Gain.untold(None, OTHER_QUESTIONS)
+                    else:
+                        told = gain(details, reference, measure, of_summaries, self.against, datasets)
+                    made = replace(made, gain=replace(told, better=direction(measure.metric)))
                 found[number] = replace(row, cells=(*row.cells[:at], made, *row.cells[at + 1 :]))
         return found
 
@@ -123,14 +131,15 @@ def interval_notes(rows: Sequence[TableRow], *, gains: bool) -> Iterator[str]:
     """Why values or gains have no interval, and where the summaries say something else than the items."""
     cells = [(f"{row.place}/{cell.baseline}", cell) for row in rows for cell in row.cells if cell.value is not None]
     of_gains = _by_reason(cells, lambda cell: cell.gain.why if gains and cell.gain is not None else None)
+    of_gains.pop(OTHER_QUESTIONS, None)  # which is a caution of its own
     of_values = _by_reason(cells, lambda cell: cell.why)
     for reason, where in of_gains.items():
         values = of_values.pop(reason, [])
         nor = f", nor have {_counted(len(values), 'value')}" if values else ""
         verb = "has" if len(where) == 1 else "have"
-        yield f"{_counted(len(where), 'gain')} {verb} no interval: {reason} ({_some(where)}{nor})"
+        yield f"{_counted(len(where), 'gain')} {verb} no interval: {reason} ({some(where, _NAMED)}{nor})"
     for reason, where in of_values.items():
-        yield f"{_counted(len(where), 'value')} without an interval: {reason} ({_some(where)})"
+        yield f"{_counted(len(where), 'value')} without an interval: {reason} ({some(where, _NAMED)})"
     apart = [
         f"{name} {cell.gain.value:+.3f} and {cell.gain.of_summaries:+.3f}"
         for name, cell in cells
@@ -139,7 +148,7 @@ def interval_notes(rows: Sequence[TableRow], *, gains: bool) -> Iterator[str]:
     if apart:
         verb = "differs" if len(apart) == 1 else "differ"
         many = _counted(len(apart), "gain")
-        yield f"{many} {verb} from what the summaries say, see memorybench verify ({_some(apart)})"
+        yield f"{many} {verb} from what the summaries say, see memorybench verify ({some(apart, _NAMED)})"
 
 
 def _by_reason(cells: Sequence[tuple[str, TableCell]], why: Callable[[TableCell], str | None]) -> dict[str, list[str]]:
@@ -152,8 +161,3 @@ def _by_reason(cells: Sequence[tuple[str, TableCell]], why: Callable[[TableCell]
 
 def _counted(n: int, what: str) -> str:
     return f"{n} {what}{'' if n == 1 else 's'}"
-
-
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f", and {more} more" if more > 0 else "")

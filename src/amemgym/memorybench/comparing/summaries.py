@@ -12,6 +12,7 @@ from amemgym.memorybench.comparing.comparison import Place, TableCell
 from amemgym.memorybench.comparing.details import count_rooms, count_values
 from amemgym.memorybench.comparing.measure import OWN, Measure
 from amemgym.memorybench.entry import Cell
+from amemgym.memorybench.problems import Problem, together
 from amemgym.memorybench.summary import ACCURACY, AVERAGE, SUMMARY_METRICS, WEIGHTED, Z_SCORE, Summary
 
 if TYPE_CHECKING:
@@ -40,13 +41,15 @@ class Summaries:
 
     def read(self, cells: Sequence[Cell]) -> None:
         """Raises DataError where a table by data sets would be empty."""
+        lacking: list[Problem] = []
         for cell, summary in self.results.summaries(cells).items():
             self.scores[cell] = {}
             if summary is None:
-                self.notes += [str(problem) for problem in self.results.problems if problem.place == str(cell)]
+                lacking += [one for one in self.results.problems if one.place == str(cell)]
                 continue
             self.found[cell] = summary
             self.scores[cell] = _by_dataset(summary) if self.by_dataset else {None: dict(summary.scores)}
+        self.notes += together(lacking)
         without = [cell for cell in cells if cell in self.found and not self.scores[cell]]
         if without and len(without) == len(self.found):
             raise DataError(

@@ -22,14 +22,14 @@ from amemgym.memorybench.entry import DETAILS, GROUP_FILES, PREDICT, RUN_CONFIG,
 from amemgym.memorybench.items import Joined, key_of
 from amemgym.memorybench.reading.contents import Contents
 from amemgym.memorybench.reading.results import MemoryBenchResults
-from amemgym.memorybench.summary import Summary
+from amemgym.memorybench.summary import UNFINISHED, Summary
 from amemgym.report.archive.layout import one_line
 from amemgym.report.archive.terminal import table_of
 from amemgym.report.table import print_whole
 from amemgym.report.wording import NONE, count, number
 
 _T = TypeVar("_T")
-#: rows without some of their cells, and problems, that are listed by name
+#: rows without some of their cells that are listed by name
 LISTED = 20
 #: characters of a prompt, a reply, or metrics; lines of a configuration
 LONGEST, LINES = 300, 200
@@ -73,6 +73,10 @@ def print_cell(console: Console, results: MemoryBenchResults, cell: Cell, items:
     if summary is not None:
         scores = ", ".join(f"{name} {number(score)}" for name, score in summary.scores.items())
         _say(console, f"  summary ({summary.form}): {scores or NONE}")
+        for warning in summary.warnings:
+            _say(console, f"  warning: {warning}", "yellow")
+        if summary.finished is False and not any(warning.startswith(UNFINISHED) for warning in summary.warnings):
+            _say(console, f"  warning: {UNFINISHED}", "yellow")
     if rows := list(_datasets(summary, *(counted or (Counter(), Counter())))):
         console.print()
         print_whole(console, table_of(_DATASETS, rows, 1))
@@ -164,9 +168,11 @@ def _tried(console: Console, read: Callable[[], _T]) -> _T | None:
 
 
 def _problems(console: Console, results: MemoryBenchResults) -> None:
+    """All of them, as other commands tell the first and say that the rest is here."""
     if results.problems:
         _say(console, f"problems: {len(results.problems)}", "bold")
-        _some(console, map(str, results.problems))
+        for problem in results.problems:
+            _say(console, f"  {problem}")
 
 
 def _some(console: Console, lines: Iterable[str]) -> None:

@@ -76,10 +76,10 @@ def _lines(table: ResultTable) -> Iterator[str]:
         yield ""
         yield f"% gain over {one_line(table.against)}, with 95% intervals"
         yield from _tabular([*header[:words], *map(escaped, gaining), "$n$"], rows, words)
-    yield ""
-    yield "% over all rows"
-    standings = [[escaped(name), *map(_plain, numbers)] for name, *numbers in layout.standings(table)]
-    yield from _tabular(layout.STANDINGS, standings, 1)
+    if standings := [[escaped(name), *map(_plain, numbers)] for name, *numbers in layout.standings(table)]:
+        yield ""
+        yield "% over all rows"
+        yield from _tabular(layout.STANDINGS, standings, 1)
 
 
 def _tabular(header: Sequence[str], rows: Sequence[Sequence[str]], words: int) -> Iterator[str]:
@@ -104,7 +104,7 @@ def _gain(cell: TableCell) -> str:
     if gain is None or gain.value is None:
         return _plain(NONE)
     around = "" if gain.interval is None else f" ${_math(interval(gain.interval))}$"
-    return f"${_math(signed(gain.value))}${around}{_MARKS.get(gain.verdict, '')}"
+    return f"${_math(signed(gain.value))}${around}{_MARKS.get(gain.verdict or '', '')}"
 
 
 def _math(shown: str) -> str:

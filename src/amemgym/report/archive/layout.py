@@ -80,7 +80,7 @@ def gaining(table: ResultTable) -> list[str]:
 
 def mark(gain: Gain | None) -> str:
     """What a gain shows, as a sign: up or down, or nothing."""
-    return "" if gain is None else {BETTER: "▲", WORSE: "▼"}.get(gain.verdict, "")
+    return "" if gain is None else {BETTER: "▲", WORSE: "▼"}.get(gain.verdict or "", "")
 
 
 def half(cell: TableCell, sign: str) -> str:
@@ -96,6 +96,10 @@ def rank(cell: TableCell) -> str:
 
 
 def standings(table: ResultTable) -> list[list[str]]:
+    """Who is best over the complete rows; nothing where there are fewer than two, over which no mean says more than
+    the row does."""
+    if not table.standings or table.standings[0].rows < 2:
+        return []
     return [[one.baseline, number(one.mean_rank, 2), str(one.wins), str(one.rows)] for one in table.standings]
 
 
@@ -110,54 +114,57 @@ def heat(row: TableRow) -> list[float | None]:
 def reading(table: ResultTable) -> Iterator[str]:
     """How to read the table, a sentence or two each."""
     said = (_BY_DATASET if table.by_dataset else _METRICS).get(table.metric, "as the summaries have it")
-    direction = _direction(table).capitalize()
     yield (
-        f"{table.metric}: {said}. {direction} is better. {NONE}: missing, which is never 0. n: items, with a ? where it"
-        " is not known of all"
+        f"{table.metric}: {said}. {_direction(table).capitalize()}. {NONE}: missing, which is never 0. n: items, with a"
+        " ? where it is not known of all"
     )
     if table.has_intervals:
         yield (
-            f"±: the longer arm of the 95% interval, {_sampled(table)}. Where items have another mean than the summary"
+            f"±: the longer arm of the 95% interval, {sampled(table)}. Where items have another mean than the summary"
             " says, the value has none"
         )
-    yield (
-        "compare within a row: the values of another set are scaled by other statistics. Best of a row: *, or bold;"
-        " equal values share it, and the mean of their ranks"
-    )
-    complete = table.standings[0].rows if table.standings else 0
-    yield (
-        f"mean rank and wins (rows with no better one) are over the {complete} of {len(table.rows)} rows in which every"
-        " memory system has a value"
-    )
+    if table.better:
+        yield "best of a row: *, or bold; equal values share it, and the mean of their ranks"
+    if len(table.rows) > 1:
+        yield "compare within a row: the values of another set are scaled by other statistics"
+    if standings(table):
+        yield (
+            f"mean rank and wins (rows with no better one) are over the {table.standings[0].rows} of {len(table.rows)}"
+            " rows in which every memory system has a value"
+        )
     if table.has_gains:
+        marks = (
+            "; ▲ or ▼: better or worse, where 0 lies outside of the interval and p, adjusted for all gains of the table"
+            " by Benjamini and Hochberg, is below 0.05"
+        )
         yield (
             f"gain over {table.against}: mean of the differences over the items that have a value in both (n), with"
-            f" its 95% interval, {_sampled(table)}; ▲ or ▼: better or worse, where 0 lies outside of the interval"
-            " and p, adjusted for all gains of the table by Benjamini and Hochberg, is below 0.05; without an interval,"
-            " the difference of the two summaries"
+            f" its 95% interval, {sampled(table)}{marks if table.better else ''}; without an interval, the difference"
+            " of the two summaries"
         )
 
 
 def brief(table: ResultTable) -> Iterator[str]:
     """What must be known not to misread the table, a line each."""
-    yield f"{_direction(table)} is better, * the best of a row, {NONE} missing; n: items{_unknown(table)}"
+    best = ", * the best of a row" if table.better else ""
+    yield f"{_direction(table)}{best}, {NONE} missing; n: items{_unknown(table)}"
     if table.has_intervals or table.has_gains:
-        yield f"±: 95% interval, {_sampled(table)}"
-    if table.has_gains:
+        yield f"±: 95% interval, {sampled(table)}"
+    if table.has_gains and table.better:
         yield f"▲ better, ▼ worse: 0 lies outside of the interval, and adjusted p < {LEVEL}{_too_few(table)}"
     if len(table.rows) > 1:
         yield "compare within a row: other rows are scaled by other statistics"
 
 
 def _direction(table: ResultTable) -> str:
-    return "less" if table.less_is_better else "more"
+    return f"{table.better} is better" if table.better else "neither more nor less is better"
 
 
 def _unknown(table: ResultTable) -> str:
     return " (?: not known of all)" if any("?" in row_n(row) for row in table.rows) else ""
 
 
-def _sampled(table: ResultTable) -> str:
+def sampled(table: ResultTable) -> str:
     """What intervals take for the sample."""
     if not table.users:
         return "data sets as strata"

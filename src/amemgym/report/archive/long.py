@@ -59,7 +59,7 @@ def _place(place: Place) -> Row:
 
 
 def _numbers(cell: TableCell) -> Row:
-    is_best = cell.is_best if cell.value is not None else None
+    is_best = cell.is_best if cell.rank is not None else None
     low, high = cell.interval or (None, None)
     return {
         "baseline": cell.baseline,

@@ -29,8 +29,9 @@ def _parts(table: ResultTable) -> Iterator[str]:
         ]
         yield f"**Gain over {_text(table.against)}** [95% interval]"
         yield _table([*header[:words], *map(_text, gaining), "n"], rows, words)
-    yield "**Over all rows**"
-    yield _table(layout.STANDINGS, [[_text(name), *numbers] for name, *numbers in layout.standings(table)], 1)
+    if standings := [[_text(name), *numbers] for name, *numbers in layout.standings(table)]:
+        yield "**Over all rows**"
+        yield _table(layout.STANDINGS, standings, 1)
     yield "\n".join(f"- {_text(remark)}" for remark in layout.remarks(table))
 
 

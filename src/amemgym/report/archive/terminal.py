@@ -29,8 +29,9 @@ def print_result_table(console: Console, table: ResultTable) -> None:
             for row in table.rows
         ]
         print_whole(console, table_of(header, rows, words))
-    console.print("\nover all rows", highlight=False, style="bold")
-    print_whole(console, table_of(layout.STANDINGS, layout.standings(table), 1))
+    if standings := layout.standings(table):
+        console.print("\nover all rows", highlight=False, style="bold")
+        print_whole(console, table_of(layout.STANDINGS, standings, 1))
     for remark in (*layout.brief(table), *table.notes):
         console.print(f"  {escape(one_line(remark))}", highlight=False, style="dim", soft_wrap=True)
 

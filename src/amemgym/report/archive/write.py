@@ -61,8 +61,9 @@ def result_table_text(table: ResultTable, format: str = "md") -> str:
 def write_result_table(table: ResultTable, format: str | None = None, out: str | Path | None = None) -> Path:
     """Write the table, whole or not at all, to `out`, else into the working folder; returns the file. Without a format,
     the file's name says it. Raises UsageError and StorageError."""
+    named = format is not None
     format = format or format_of(out) or "html"
-    check_result_table(format, out)
+    check_result_table(format, out, named=named)
     path = place_of(out, Path(), f"memorybench-table.{_ENDINGS.get(format, format)}")
     if format in FIGURES:
         files.write_bytes_atomically(path, heat_map(table, format))
@@ -76,11 +77,15 @@ def format_of(out: str | Path | None) -> str | None:
     return None if out is None or is_folder(out) else _FORMATS.get(Path(out).suffix[1:].lower())
 
 
-def check_result_table(format: str, out: str | Path | None = None) -> None:
-    """Raises UsageError where the format is none, cannot be had here, or the file's name says another."""
+def check_result_table(format: str, out: str | Path | None = None, *, named: bool = True) -> None:
+    """Raises UsageError where the format is none, cannot be had here, or the file's name says another; where nobody has
+    named it, also where the name has an ending that is no format's."""
     if format not in FORMATS:
         raise UnknownName("format", format, FORMATS)
     said = format_of(out)
+    if said is None and not named and out is not None and not is_folder(out) and (ending := Path(out).suffix[1:]):
+        hint = f"--out {out} ends in .{ending}; with --format, a file's name may end as it likes."
+        raise UnknownName("format", ending, _FORMATS, hint)
     if said not in (None, format):
         raise UsageError(
             f"--out {out} ends in {Path(str(out)).suffix}, but the format is {format}; add --format {said}"
