@@ -31,7 +31,13 @@ class UnknownName(UsageError):
         names = list(known)
         near = [] if name in names else difflib.get_close_matches(name, names, n=1, cutoff=0.6)
         guess = f" Did you mean '{near[0]}'?" if near else ""
-        super().__init__(f"unknown {kind} '{name}'.{guess} Known: {', '.join(names)}.{' ' + hint if hint else ''}")
+        said = f"unknown {kind} '{name}'.{guess} Known: {', '.join(names)}.{' ' + hint if hint else ''}"
+        # names may come from a file: none moves the cursor of a terminal
+        super().__init__("".join(sign if sign.isprintable() else f"\\u{ord(sign):04x}" for sign in said))
+
+
+class MissingPackage(UsageError, ImportError):
+    """A package that an extra brings is not installed; also an ImportError, as for any other import."""
 
 
 class DataError(AMemGymError):

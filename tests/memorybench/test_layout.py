@@ -122,6 +122,29 @@ def test_hidden_folders_and_caches_are_passed_over(tmp_path: Path) -> None:
     assert results.problems == []
 
 
+@pytest.mark.parametrize("inner", ["", "off-policy-Qwen", "off-policy-Qwen/domain", "off-policy-Qwen/domain/my_cache"])
+def test_a_set_and_a_baseline_may_be_called_a_cache(tmp_path: Path, inner: str) -> None:
+    place = tmp_path / "off-policy-Qwen/domain/my_cache"
+    for name in ("kvcache", "mem0"):
+        write(place / name, {"summary.json": {"summary": {"average": 0.5}}})
+        write(place / name / "run/cache", {"summary.json": {"summary": {"average": 0.5}}})
+    results = MemoryBenchResults.from_local(tmp_path / inner)
+    assert [str(cell) for cell in results.select()] == [
+        f"off-policy/Qwen/domain/my_cache/{name}" for name in ("kvcache", "mem0")
+    ]
+    assert results.problems == []
+
+
+def test_a_guess_at_experiment_and_model_is_told(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        write(tmp_path / "x/myexp-Qwen/domain/S" / name, {"summary.json": {"summary": {"average": 0.5}}})
+    results = MemoryBenchResults.from_local(tmp_path)
+    assert {(entry.exp, entry.model) for entry in results.entries} == {("x", "myexp-Qwen")}
+    (problem,) = results.problems
+    assert problem.place == f"{tmp_path}/x/myexp-Qwen"
+    assert "taken to be 'x' and its model 'myexp-Qwen'" in problem.text
+
+
 def test_results_in_no_known_layout_are_told(tmp_path: Path) -> None:
     write_archive(tmp_path, GROUPS[:1], "dashed")
     write(tmp_path / "mine" / "today", {"summary.json": {"summary": {"average": 0.5}}})

@@ -11,7 +11,7 @@ import pandas
 import pytest
 
 import amemgym
-from amemgym.errors import UnknownName, UsageError
+from amemgym.errors import UnknownName
 from amemgym.memorybench import MemoryBenchResults
 from tests.support.archive import Group, folder_of, write_archive
 
@@ -178,6 +178,6 @@ def test_a_table_reads_neither_predictions_nor_details(root: Path) -> None:
 
 def test_without_pandas_the_extra_is_named(results: MemoryBenchResults, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(UsageError, match=r"pip install 'amemgym\[pandas\]'"):
+    with pytest.raises(ImportError, match=r"pip install 'amemgym\[pandas\]'"):
         results.summary_table("average")
     assert len(results.summary_table("average", as_pandas=False)) == 3

@@ -41,8 +41,8 @@ MOST_FILLED = 100_000
 @dataclass(frozen=True)
 class Record:
     """One item as its file has it. `kind` is "" of a plain value, NUMPY of a numpy number written as text, NULL of
-    none, JUDGED of one whose judge failed. Of the items with one key it may be the `first`, the `last`, or both; without a key
-    (`keyed`) it is neither.
+    none, JUDGED of one whose judge failed. Of the items with one key it may be the `first`, the `last`, or both;
+    without a key (`keyed`) it is neither.
     """
 
     dataset: str
