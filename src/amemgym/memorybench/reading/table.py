@@ -54,7 +54,7 @@ def rows(
 
 
 def frame(table: Sequence[dict[str, Any]], columns: Sequence[str], missing_value: Any = None) -> pandas.DataFrame:
-    """The rows as a DataFrame; scores are float64 unless `missing_value` is no number. MissingPackage without pandas."""
+    """The rows as a DataFrame; scores are float64 unless `missing_value` is no number. Raises MissingPackage."""
     try:
         import pandas
     except ImportError:
