@@ -166,6 +166,13 @@ def test_where_no_summary_can_be_read_the_table_is_empty_of_numbers(root: Path) 
         results.summary_table("averages")
 
 
+def test_a_summary_that_is_not_shown_is_not_read(root: Path) -> None:
+    (root / folder_of(ZERO, "manifest") / "summary.json").write_text("{", encoding="utf-8")
+    results = MemoryBenchResults.from_local(root)
+    results.summary_table("average", baselines="mem0", as_pandas=False)
+    assert results.problems == []
+
+
 def test_a_table_reads_neither_predictions_nor_details(root: Path) -> None:
     """However large they are; here what they hold cannot be read at all."""
     for name in ("predict.json", "evaluate_details.json", "run_config.json"):

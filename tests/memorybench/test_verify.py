@@ -331,6 +331,20 @@ def test_names_from_an_archive_move_no_cursor(tmp_path: Path, capsys: pytest.Cap
     assert "\x1b[2J" not in printed and "[red]" in printed
 
 
+def test_half_characters_and_infinite_differences_are_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    values = {"A\ud83d": [1.0, 1e308], "Alpha": [2.0]}
+    statistics = {**STATISTICS, "A\ud83d": (0.0, 1.0, 0.5, 0.25)}
+    summary = summary_of({**values, "A\ud83d": [1.0, 2.0]}, statistics)
+    summary["average"]["A\ud83d"] = -1.7e308
+    root, out = archive(tmp_path / "a", values, summary, statistics), tmp_path / "found.json"
+    assert command(capsys, root, "--json", out)[0] == 0
+    found = [one for one in json.loads(out.read_text())["differences"] if one["published"] == -1.7e308]
+    assert found and {one["dataset"] for one in found} == {"A\N{REPLACEMENT CHARACTER}"}
+    assert {one["difference"] for one in found if one["source"] == "items"} == {None}
+
+
 def test_an_archive_that_has_nothing_to_check_is_not_right(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     root = archive(tmp_path, VALUES)
     next(root.rglob("summary.json")).unlink()

@@ -14,7 +14,7 @@ LISTED = 10
 
 
 def show_problems(results: MemoryBenchResults) -> None:
-    """The first of them as notes, and how many more there are."""
+    """The first of them as notes, how many more there are, and where they are listed."""
     from amemgym.report.archive.layout import one_line
 
     console = Console(stderr=True, highlight=False)
@@ -22,5 +22,7 @@ def show_problems(results: MemoryBenchResults) -> None:
     for problem in problems[:LISTED]:
         console.print(f"note: {one_line(problem)}", markup=False, soft_wrap=True)
     if len(problems) > LISTED:
-        more = f"{len(problems) - LISTED} more problems; amemgym memorybench show lists them"
+        more = (
+            f"{len(problems) - LISTED} more problems; amemgym memorybench show lists those of the archive and summaries"
+        )
         console.print(f"note: {more}", markup=False, soft_wrap=True)

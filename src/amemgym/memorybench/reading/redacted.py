@@ -35,17 +35,16 @@ _SECRET_NAME = re.compile(
 )
 #: last words of a field's name that may be a key's, and are one's behind the words in `_OWNERS`
 _KEY_WORDS = ("key", "keys", "token", "tokens")
-_OWNERS = frozenset(
-    "api access auth refresh secret session bearer bot sas deploy signing encryption ssh app admin service client hf"
-    " huggingface openai azure anthropic deepseek dashscope qwen gemini google aws cohere mistral groq together"
-    " openrouter wandb oai pinecone zep mem0 slack telegram github gitlab".split()
+_OWNERS = re.compile(
+    "api|access|auth|refresh|secret|session|bearer|bot|sas|deploy|signing|encryption|ssh|app|admin|service|client|hf"
+    "|huggingface|openai|azure|anthropic|deepseek|dashscope|qwen|gemini|google|aws|cohere|mistral|groq|together"
+    "|openrouter|wandb|oai|pinecone|zep|mem0|slack|telegram|github|gitlab"
 )
 _SECRET_LAST = ("token", "auth", "pwd", "jwt")
 _MAYBE_LAST = ("sessionid", "signature", "sig", "sid")
 #: last words of names that tell of a key or where it is, not what it is
-_ABOUT = frozenset(
-    "env var variable envvar mode type method enabled name hint count path file url source scheme field fields header"
-    " provider".split()
+_ABOUT = re.compile(
+    "env|var|variable|envvar|mode|type|method|enabled|name|hint|count|path|file|url|source|scheme|fields?|header|provider"
 )
 _LOOKS = re.compile(
     r"(?<![A-Za-z0-9])(?:"
@@ -105,13 +104,13 @@ def _holds(name: str) -> _Holds:
         return _Holds.NO_KEY
     last, before = words[-1].rstrip("0123456789"), words[-2] if len(words) > 1 else ""
     is_named = bool(_SECRET_NAME.search(" ".join(words)) or _SECRET_NAME.search("".join(words)))
-    if last in _ABOUT:
+    if _ABOUT.fullmatch(last):
         return _Holds.MAYBE if is_named else _Holds.NO_KEY
     if is_named or (last in _SECRET_LAST and not before) or last in _SECRET_LAST[1:]:
         return _Holds.A_KEY
     if last in _KEY_WORDS:
-        return _Holds.A_KEY if before in _OWNERS else _Holds.MAYBE
-    if last.endswith("key") and last.removesuffix("key") in _OWNERS:
+        return _Holds.A_KEY if _OWNERS.fullmatch(before) else _Holds.MAYBE
+    if last.endswith("key") and _OWNERS.fullmatch(last.removesuffix("key")):
         return _Holds.A_KEY
     return _Holds.MAYBE if last in _MAYBE_LAST or (last == "id" and before == "session") else _Holds.NO_KEY
 
@@ -141,7 +140,7 @@ def _redacted(value: Any, holds: _Holds = _Holds.NO_KEY) -> Any:
 
 
 def _text(value: str, holds: _Holds) -> str:
-    is_key = holds is _Holds.A_KEY and value.strip() or holds is _Holds.MAYBE and _is_random(value)
+    is_key = (holds is _Holds.A_KEY and value.strip()) or (holds is _Holds.MAYBE and _is_random(value))
     return _STRUCK_OUT if is_key else _without_looks(value)
 
 

@@ -17,10 +17,10 @@ from rich.markup import escape
 from amemgym.clean import clean
 from amemgym.errors import DataError
 from amemgym.memorybench.aggregating.normalization import group_of
+from amemgym.memorybench.comparing.contents import Contents
 from amemgym.memorybench.comparing.details import count_values
 from amemgym.memorybench.entry import DETAILS, GROUP_FILES, PREDICT, RUN_CONFIG, Cell
 from amemgym.memorybench.items import Joined
-from amemgym.memorybench.reading.contents import Contents
 from amemgym.memorybench.reading.results import MemoryBenchResults
 from amemgym.memorybench.summary import Summary
 from amemgym.report.archive.layout import one_line
@@ -29,7 +29,7 @@ from amemgym.report.table import print_whole
 from amemgym.report.wording import NONE, count, number
 
 _T = TypeVar("_T")
-#: rows without some of their cells, and problems, that are listed by name
+#: rows without some of their cells that are listed by name
 LISTED = 20
 #: characters of a prompt, a reply, or metrics; lines of a configuration
 LONGEST, LINES = 300, 200
@@ -73,12 +73,14 @@ def print_cell(console: Console, results: MemoryBenchResults, cell: Cell, items:
     if summary is not None:
         scores = ", ".join(f"{name} {number(score)}" for name, score in summary.scores.items())
         _say(console, f"  summary ({summary.form}): {scores or NONE}")
+        if summary.cases is not None:
+            _say(console, f"  case_statistics: {_short(summary.cases)}")
     if rows := list(_datasets(summary, *(counted or (Counter(), Counter())))):
         console.print()
         print_whole(console, table_of(_DATASETS, rows, 1))
     if RUN_CONFIG in there and (config := _tried(console, lambda: results.run_config(cell))) is not None:
         _say(console, "\nrun_config.json, without keys", "bold")
-        lines = json.dumps(clean(config), indent=2, ensure_ascii=False).splitlines()
+        lines = _json(config, indent=2).splitlines()
         for line in lines[:LINES]:
             _say(console, line)
         if len(lines) > LINES:
@@ -138,9 +140,16 @@ def _prompt(messages: Any) -> Any:
 def _short(value: Any) -> str:
     if value is None:
         return NONE
-    text = value if isinstance(value, str) else json.dumps(clean(value), ensure_ascii=False, default=str)
+    text = value if isinstance(value, str) else _json(value)
     line = one_line(text)  # before it is cut, as half a key could not be found
     return line if len(line) <= LONGEST else f"{line[:LONGEST]}… ({count(len(text))} characters)"
+
+
+def _json(value: Any, indent: int | None = None) -> str:
+    try:
+        return json.dumps(clean(value), ensure_ascii=False, indent=indent, default=str)
+    except RecursionError:
+        return "nested too deeply to be shown"
 
 
 def _tried(console: Console, read: Callable[[], _T]) -> _T | None:
@@ -155,7 +164,8 @@ def _tried(console: Console, read: Callable[[], _T]) -> _T | None:
 def _problems(console: Console, results: MemoryBenchResults) -> None:
     if results.problems:
         _say(console, f"problems: {len(results.problems)}", "bold")
-        _some(console, map(str, results.problems))
+        for problem in results.problems:  # all, as other commands refer to this list
+            _say(console, f"  {problem}")
 
 
 def _some(console: Console, lines: Iterable[str]) -> None:
