@@ -53,6 +53,10 @@ class ResultNotFound(DataError, KeyError):
         return str(self.args[0])  # a KeyError would show it in quotes
 
 
+class ResultUndecided(DataError):
+    """A results archive has several runs of a cell, and the rule cannot say which of them counts."""
+
+
 class ResultFileMissing(DataError, FileNotFoundError):
     """A group of a results archive lacks a file, listed or not."""
 

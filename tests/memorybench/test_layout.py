@@ -104,6 +104,14 @@ def test_of_a_run_with_steps_the_last_is_the_group(tmp_path: Path) -> None:
     assert results.has_file(entry.cell, "run_config.json") and results.has_file(entry.cell, "predict.json")
 
 
+def test_a_run_with_results_of_its_own_is_the_group(tmp_path: Path) -> None:
+    run = tmp_path / "on-policy/Qwen/domain/S/mem0/start_at_2026-01-02-03-04-05"
+    for folder in (run, run / "step_1", run / "step_2"):
+        write(folder, {"summary.json": {"summary": {"average": 0.5}}})
+    (entry,) = MemoryBenchResults.from_local(tmp_path).entries
+    assert entry.run_id == "start_at_2026-01-02-03-04-05"
+
+
 def test_other_names_of_steps_are_in_order_too(tmp_path: Path) -> None:
     run = tmp_path / "stepwise-off-policy/Qwen/domain/S/mem0/start_at_2026-01-02-03-04-05"
     for name in ("begin", "[0,100)", "[100,200)", "[20,30)"):

@@ -104,7 +104,8 @@ def test_values_that_a_model_merged_are_checked_in_the_summary_alone(tmp_path: P
             if one["dataset"] == "Alpha":
                 one["metrics"] = {"crime_f1": 0.5, "penalty": 1.0}
 
-    made = verify(archive(tmp_path, VALUES, summary_of(VALUES, STATISTICS), change=several))
+    made = verify(archive(tmp_path, VALUES, summary_of(VALUES, STATISTICS, "cases"), change=several))
+    assert not any("case_statistics" in one.text for one in made.warnings)
     assert made.ok and made.numbers > 10
     assert any("several metrics (crime_f1, penalty)" in one.text for one in made.unchecked)
     assert any(one.text.endswith("Alpha cannot be recomputed") for one in made.unchecked)

@@ -11,6 +11,8 @@ import pytest
 
 from amemgym.memorybench import verify
 from amemgym.memorybench.aggregating.normalization import group_of
+from amemgym.memorybench.verifying.causes import explain
+from amemgym.memorybench.verifying.recompute import Key
 from tests.memorybench.planted import LOCOMO, VALUES, WITH_LOCOMO, archive, causes, replaced, set_cause, zeroed
 from tests.support.archive import STATISTICS, normalization_of, summary_of
 
@@ -178,6 +180,15 @@ def test_items_that_the_details_do_not_have_counted_as_0(tmp_path: Path) -> None
     assert set_cause(made) == "2 items more than evaluate_details has counted as 0"
 
 
+def test_a_published_n_that_is_no_count_of_items_fills_no_memory(tmp_path: Path) -> None:
+    wrong = summary_of(VALUES, STATISTICS, "judge")
+    for kind in ("minmax", "z"):
+        total = wrong[f"{kind}_normalized_average"]["Alpha"][0]
+        wrong[f"{kind}_normalized_average"]["Alpha"] = [total, 200_005, total / 200_005]
+    made = verify(archive(tmp_path, VALUES, wrong))
+    assert not any("counted as 0" in one.cause for one in made.differences)
+
+
 def test_the_parts_of_locomo_averaged_apart(tmp_path: Path) -> None:
     apart = {name: WITH_LOCOMO[group_of(name)] for name in LOCOMO}
     wrong = summary_of(LOCOMO, apart)
@@ -240,6 +251,11 @@ def test_a_data_set_left_out_of_the_summary(tmp_path: Path) -> None:
     some = {"Alpha": VALUES["Alpha"]}
     made = verify(archive(tmp_path, VALUES, summary_of(some, STATISTICS)))
     assert "Beta&Gamma left out of the summary" in causes(made)
+
+
+def test_what_comes_out_as_it_should_has_no_cause() -> None:
+    key = Key("average")
+    assert explain(lambda way: {key: 0.123456789123}, [], {key: 0.123456789123}, 1e-9) == {}
 
 
 def test_what_nothing_explains_is_not_explained(tmp_path: Path) -> None:

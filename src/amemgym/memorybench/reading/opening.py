@@ -51,7 +51,8 @@ def load_result_summary_table(
     """The published results as a table, in one line; or those of another repository, or of the folder `root_dir`.
 
     One row for each model and set, one column for each baseline, NaN where there is none; the other arguments and the
-    errors are those of `MemoryBenchResults.summary_table` and `from_hf`.
+    errors are those of `MemoryBenchResults.summary_table` and `from_hf`. Of a cell with several runs of which `choose`
+    cannot say which counts, the table has none: name another rule.
     """
     if root_dir is not None:
         results = _open(root_dir, choose)

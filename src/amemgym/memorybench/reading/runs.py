@@ -9,7 +9,7 @@ import re
 from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
-from amemgym.errors import DataError, UnknownName
+from amemgym.errors import DataError, ResultUndecided, UnknownName
 from amemgym.memorybench.entry import Cell, ResultEntry
 from amemgym.memorybench.problems import Problems
 from amemgym.memorybench.reading.places import Place
@@ -47,13 +47,9 @@ def check_choice(choose: str) -> None:
         raise UnknownName("choice of a run", choose, CHOICES)
 
 
-class Undecided(DataError):
-    """Of several runs of a cell the rule cannot say which counts."""
-
-
 def one_a_cell(
     runs: Iterable[Run], choose: str, problems: Problems
-) -> tuple[dict[Cell, Run], dict[Cell, tuple[Undecided, list[Run]]]]:
+) -> tuple[dict[Cell, Run], dict[Cell, tuple[ResultUndecided, list[Run]]]]:
     """The run of each cell that counts, cells in the order in which they are first met; and of the cells that the rule
     cannot decide the error that says so, with their runs. They have the first of these in the former, for its names.
 
@@ -69,11 +65,11 @@ def one_a_cell(
             known.add(key)
             of_cell.append(run)
     chosen: dict[Cell, Run] = {}
-    undecided: dict[Cell, tuple[Undecided, list[Run]]] = {}
+    undecided: dict[Cell, tuple[ResultUndecided, list[Run]]] = {}
     for cell, of_cell in cells.items():
         try:
             chosen[cell] = _chosen(cell, of_cell, choose, problems)
-        except Undecided as error:
+        except ResultUndecided as error:
             problems.tell(str(cell), f"it is missing: {error}")
             chosen[cell], undecided[cell] = of_cell[0], (error, of_cell)
     return chosen, undecided
@@ -92,7 +88,7 @@ def _chosen(cell: Cell, runs: Sequence[Run], choose: str, problems: Problems) ->
         latest = max(whens)
         if not all(time for time, _ in whens) or whens.count(latest) > 1:
             why = "two began at the same time" if all(time for time, _ in whens) else "not all ids have a time"
-            raise Undecided(f"{cell}: {told}; {why}, so give choose='first' or 'last'")
+            raise ResultUndecided(f"{cell}: {told}; {why}, so give choose='first' or 'last'")
         at = whens.index(latest)
     else:
         at = 0 if choose == "first" else len(runs) - 1
