@@ -31,7 +31,13 @@ class UnknownName(UsageError):
         names = list(known)
         near = [] if name in names else difflib.get_close_matches(name, names, n=1, cutoff=0.6)
         guess = f" Did you mean '{near[0]}'?" if near else ""
-        super().__init__(f"unknown {kind} '{name}'.{guess} Known: {', '.join(names)}.{' ' + hint if hint else ''}")
+        said = f"unknown {kind} '{name}'.{guess} Known: {', '.join(names)}.{' ' + hint if hint else ''}"
+        # names may come from a file: none moves the cursor of a terminal
+        super().__init__("".join(sign if sign.isprintable() else f"\\u{ord(sign):04x}" for sign in said))
+
+
+class MissingPackage(UsageError, ImportError):
+    """A package that an extra brings is not installed; also an ImportError, as for any other import."""
 
 
 class DataError(AMemGymError):
@@ -45,6 +51,10 @@ class ResultNotFound(DataError, KeyError):
 
     def __str__(self) -> str:
         return str(self.args[0])  # a KeyError would show it in quotes
+
+
+class ResultUndecided(DataError):
+    """A results archive has several runs of a cell, and the rule cannot say which of them counts."""
 
 
 class ResultFileMissing(DataError, FileNotFoundError):

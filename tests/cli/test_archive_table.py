@@ -169,3 +169,34 @@ def test_show_what_is_damaged_or_odd(tmp_path: Path) -> None:
     assert "summary.json" in printed and "object" in printed
     (folder / "evaluate_details.json").unlink()
     assert "missing: evaluate_details.json" in succeeded(inside("memorybench", "show", root)).out
+
+
+def test_show_what_is_nested_too_deeply(tmp_path: Path) -> None:
+    root = write_archive(tmp_path / "deep", [Group("m", "a", {"Alpha": [1.0]}, form="cases")])
+    folder = next(root.glob("off-policy-m/*/*/*/*"))
+    for depth in (400, 700, 900):
+        deep = "[" * depth + "]" * depth
+        item = (
+            f'{{"test_idx": 0, "dataset": "Alpha", "metrics": {{"x": {deep}}}, "messages": {deep}, "response": {deep}}}'
+        )
+        for name in ("evaluate_details.json", "predict.json"):
+            (folder / name).write_text(f"[{item}]", encoding="utf-8")
+        (folder / "summary.json").write_text(
+            f'{{"summary": {{"f1": 0.5}}, "case_statistics": {deep}}}', encoding="utf-8"
+        )
+        (folder / "run_config.json").write_text(f'{{"a": {deep}}}', encoding="utf-8")
+        printed = succeeded(inside("memorybench", "show", root, "--items", "1")).out
+    assert "nested too deeply" in printed
+    assert "summary (cases)" in printed
+
+
+def test_show_lists_every_problem_and_the_cases_of_a_cell(tmp_path: Path) -> None:
+    groups = [Group("m", name, {"Alpha": [1.0]}, form="cases") for name in ("a", "wo_memory")]
+    root = write_archive(tmp_path / "odd", groups)
+    with (root / "manifest.jsonl").open("a", encoding="utf-8") as manifest:
+        manifest.write("no json\n" * 30)
+    note = succeeded(inside("memorybench", "table", root)).err.splitlines()[-1]
+    assert note.startswith("note: 20 more problems; amemgym memorybench show lists")
+    assert succeeded(inside("memorybench", "show", root)).out.count("it is not JSON") == 30
+    said = 'case_statistics: {"Alpha": {"total": 1, "failed": 0}}'
+    assert said in succeeded(inside("memorybench", "show", root, "--baselines", "a")).out

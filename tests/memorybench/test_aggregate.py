@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from amemgym.errors import DataError, UnknownName
 from amemgym.memorybench import Normalization, aggregate_sums, item_values, read_collected, summarize
+from amemgym.memorybench.aggregating.aggregate import overall
 from amemgym.memorybench.aggregating.collected import Collected, CollectedCell
 from amemgym.memorybench.aggregating.normalization import Statistics, group_of, read_normalizations
 from amemgym.memorybench.aggregating.sums import ExactSum
-from amemgym.memorybench.summary import SUMMARY_METRICS, DatasetSummary, read_summary
+from amemgym.memorybench.summary import SUMMARY_METRICS, DatasetSummary, Sums, read_summary
 from tests.support.archive import STATISTICS, normalization_of, summary_of
 from tests.support.shared import shared
 
@@ -43,7 +44,7 @@ def scored(paper: Collected) -> list[CollectedCell]:
 
 def test_every_published_cell_comes_out_of_its_sums(paper: Collected) -> None:
     cells = scored(paper)
-    assert len(cells) == 52
+    assert len(cells) == 52 and {summary.form for summary in paper.summaries.values()} == {"legacy"}
     for cell in cells:
         summary = paper.summaries[cell]
         sums = {name: (one.minmax, one.z) for name, one in summary.datasets.items()}
@@ -271,9 +272,24 @@ def test_a_data_set_is_never_a_mixture_of_metrics() -> None:
         assert made.datasets["Locomo"].metric == "llm_judge_score"
 
 
-def test_a_failed_judge_is_missing_not_0() -> None:
-    made = summarize([item("X", 0, llm_judge_score=0, judge_error=True), item("X", 1, llm_judge_score=1)], {"X": B})
+@pytest.mark.parametrize("error", [True, 1, 2, "True", "timeout", {"type": "x"}, ["e"], math.nan])
+def test_a_failed_judge_is_missing_not_0(error: Any) -> None:
+    of = [item("X", 0, llm_judge_score=0, judge_error=error), item("X", 1, llm_judge_score=1)]
+    made = summarize(of, {"X": B})
     assert (made.average, made.n, made.missing, made.datasets["X"].failed) == (1, 1, 1, 1)
+    assert summarize(of, None, metrics="llm_judge_score").metrics["llm_judge_score"].mean == 1
+
+
+@pytest.mark.parametrize("none", [None, False, 0, "", "false", "False", "0", "None"])
+def test_a_judge_that_did_not_fail_counts(none: Any) -> None:
+    made = summarize([item("X", 0, llm_judge_score=0, judge_error=none), item("X", 1, llm_judge_score=1)], {"X": B})
+    assert (made.average, made.n, made.missing) == (0.5, 2, 0)
+
+
+def test_a_mean_over_data_sets_of_which_one_is_missing_is_none() -> None:
+    """It would count in the number of data sets, and so as 0."""
+    made = overall({"A": Sums(None, 2, None), "B": Sums(1.0, 2, 0.5)}, {}, {"minmax": {}, "z": {}}, {})
+    assert (made.average, made.weighted_average) == (None, None)
 
 
 def test_a_mistyped_metric_or_data_set_is_an_error_with_the_right_names() -> None:
@@ -315,7 +331,7 @@ def test_statistics_in_every_published_form(form: str) -> None:
 def test_bad_statistics_name_the_set_and_the_data_set(tmp_path: Any) -> None:
     path = tmp_path / "normalization.json"
     for text, match in (
-        ("{", "not JSON"),
+        ("{", "is damaged"),
         ("[]", "not the statistics of several sets"),
         ('{"task": 3}', "'task' should hold sets"),
         (
@@ -329,7 +345,7 @@ def test_bad_statistics_name_the_set_and_the_data_set(tmp_path: Any) -> None:
         path.write_text(text)
         with pytest.raises(DataError, match=match):
             read_normalizations(path)
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match="cannot read"):
         read_normalizations(tmp_path / "none.json")
 
 

@@ -330,7 +330,7 @@ def test_our_reader_gives_the_scores(run: RunReport, archive: Path, with_manifes
     for name in AGENTS.split(","):
         cell = Cell("on-policy", "offline", "single", "small", name)
         summary, scores = results.summary(cell), run[name]
-        assert summary.form == "single"
+        assert summary.form == "scores"
         assert summary.scores["accuracy"] == scores["overall"]
         assert summary.scores["memory_score"] == scores["memory_score"]["ratio_of_means"]
         details = [{"metrics": item.metrics} for item in results.items(cell)]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from amemgym.errors import DataError
+from amemgym.errors import UsageError
 from amemgym.memorybench import MemoryBenchResults
 from tests.support.archive import Group, write_archive
 from tests.support.fake_hub import COMMIT, FakeHub, in_new_process, nobody_there, served
@@ -179,5 +179,6 @@ def test_a_crafted_manifest_asks_the_hub_for_nothing_else(hub: FakeHub, tmp_path
 
 def test_without_the_hubs_client_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    with pytest.raises(DataError, match=r"pip install 'amemgym\[hub\]'"):
+    with pytest.raises(ImportError, match=r"pip install 'amemgym\[hub\]'") as caught:
         MemoryBenchResults.from_hf()
+    assert isinstance(caught.value, UsageError)

@@ -104,6 +104,14 @@ def test_of_a_run_with_steps_the_last_is_the_group(tmp_path: Path) -> None:
     assert results.has_file(entry.cell, "run_config.json") and results.has_file(entry.cell, "predict.json")
 
 
+def test_a_run_with_results_of_its_own_is_the_group(tmp_path: Path) -> None:
+    run = tmp_path / "on-policy/Qwen/domain/S/mem0/start_at_2026-01-02-03-04-05"
+    for folder in (run, run / "step_1", run / "step_2"):
+        write(folder, {"summary.json": {"summary": {"average": 0.5}}})
+    (entry,) = MemoryBenchResults.from_local(tmp_path).entries
+    assert entry.run_id == "start_at_2026-01-02-03-04-05"
+
+
 def test_other_names_of_steps_are_in_order_too(tmp_path: Path) -> None:
     run = tmp_path / "stepwise-off-policy/Qwen/domain/S/mem0/start_at_2026-01-02-03-04-05"
     for name in ("begin", "[0,100)", "[100,200)", "[20,30)"):
@@ -120,6 +128,29 @@ def test_hidden_folders_and_caches_are_passed_over(tmp_path: Path) -> None:
     results = MemoryBenchResults.from_local(tmp_path)
     assert [entry.baseline for entry in results.entries] == ["wo_memory"]
     assert results.problems == []
+
+
+@pytest.mark.parametrize("inner", ["", "off-policy-Qwen", "off-policy-Qwen/domain", "off-policy-Qwen/domain/my_cache"])
+def test_a_set_and_a_baseline_may_be_called_a_cache(tmp_path: Path, inner: str) -> None:
+    place = tmp_path / "off-policy-Qwen/domain/my_cache"
+    for name in ("kvcache", "mem0"):
+        write(place / name, {"summary.json": {"summary": {"average": 0.5}}})
+        write(place / name / "run/cache", {"summary.json": {"summary": {"average": 0.5}}})
+    results = MemoryBenchResults.from_local(tmp_path / inner)
+    assert [str(cell) for cell in results.select()] == [
+        f"off-policy/Qwen/domain/my_cache/{name}" for name in ("kvcache", "mem0")
+    ]
+    assert results.problems == []
+
+
+def test_a_guess_at_experiment_and_model_is_told(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        write(tmp_path / "x/myexp-Qwen/domain/S" / name, {"summary.json": {"summary": {"average": 0.5}}})
+    results = MemoryBenchResults.from_local(tmp_path)
+    assert {(entry.exp, entry.model) for entry in results.entries} == {("x", "myexp-Qwen")}
+    (problem,) = results.problems
+    assert problem.place == f"{tmp_path}/x/myexp-Qwen"
+    assert "taken to be 'x' and its model 'myexp-Qwen'" in problem.text
 
 
 def test_results_in_no_known_layout_are_told(tmp_path: Path) -> None:

@@ -110,6 +110,12 @@ def test_a_setting_may_name_an_experiment_that_another_line_has(tmp_path: Path) 
     assert [(entry.exp, entry.model) for entry in results.entries] == [("my-exp", "Qwen3-8B"), ("my-exp", "Qwen")]
 
 
+@pytest.mark.parametrize(("given", "expected"), [("", ""), (7, "7"), (None, ""), (1.5, "1.5")])
+def test_a_run_need_not_be_named(tmp_path: Path, given: Any, expected: str) -> None:
+    (entry,) = opened(tmp_path, GOOD | {"run_id": given}).entries
+    assert entry.run_id == expected
+
+
 def test_exact_repeats_are_one_entry(tmp_path: Path) -> None:
     results = opened(tmp_path, GOOD, GOOD)
     assert len(results.entries) == 1

@@ -93,8 +93,10 @@ def test_a_link_that_leads_out_is_not_followed(tmp_path: Path) -> None:
         line = GOOD | {"relative_dir": at, "baseline": name}
         (root / "manifest.jsonl").write_text(f"{json.dumps(OTHER)}\n{json.dumps(line)}\n", encoding="utf-8")
         results = MemoryBenchResults.from_local(root)
-        assert [entry.baseline for entry in results.entries] == ["wo_memory"]
-        assert "leads out of the archive by a symbolic link" in results.problems[0].text
+        with pytest.raises(DataError, match="leads out of the archive by a symbolic link"):
+            results.load_summary(results.select(baselines=name)[0])
+        assert results.summary_table("average", as_pandas=False)[0][name] is None
+        assert any("symbolic link" in problem.text for problem in results.problems)
     with pytest.raises(DataError, match="symbolic link"):
         Folder(root).path("out/summary.json")
 
@@ -107,8 +109,11 @@ def test_nor_where_folders_are_searched(tmp_path: Path) -> None:
         (folder / "summary.json").write_text('{"summary": {"average": 0.5}}', encoding="utf-8")
     (tmp_path / "archive" / place / "bm25").symlink_to(tmp_path / "outside")
     (tmp_path / "archive" / place / "mem0" / "predict.json").symlink_to(tmp_path / "outside" / "summary.json")
-    (entry,) = MemoryBenchResults.from_local(tmp_path / "archive").entries
+    results = MemoryBenchResults.from_local(tmp_path / "archive")
+    (entry,) = results.entries
     assert (entry.baseline, entry.files) == ("mem0", ["summary.json"])
+    told = [(problem.place.rpartition("/")[2], "symbolic link" in problem.text) for problem in results.problems]
+    assert told == [("bm25", True), ("predict.json", True)]
 
 
 def test_a_link_that_comes_later_is_not_followed_either(tmp_path: Path) -> None:
@@ -131,9 +136,10 @@ def test_links_within_the_archive_and_round_it(tmp_path: Path) -> None:
     real.mkdir(parents=True)
     (real / "summary.json").write_text('{"summary": {"average": 0.5}}', encoding="utf-8")
     (real / "round").symlink_to(tmp_path)
+    (tmp_path / "round").symlink_to(tmp_path)
     (real.parent / "again").symlink_to(real)
     results = MemoryBenchResults.from_local(tmp_path)
-    assert results.list_baselines() == ["again", "mem0"]
+    assert results.list_baselines() == ["again", "mem0"] and results.problems == []
     assert results.summary_table("average", as_pandas=False)[0]["again"] == 0.5
 
 

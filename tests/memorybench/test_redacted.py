@@ -50,6 +50,8 @@ SECRET_NAMES = [
     ),
     *("openai_key", "subscription-key", "db_password", "cookie", "api_tokens"),
 ]
+#: what looks like a key of nobody known
+RANDOM = "zq8f7h3k2l9d"
 LOOKS = ["sk-0123456789", "Bearer abcdefgh", "http://a:b@c/?key=d", "api_key='abcdefg'", "plain"]
 PLAIN_NAMES = [
     *(
@@ -105,6 +107,20 @@ def test_a_field_of_that_name_holds_none(name: str) -> None:
         ("{'api_key': 'abc123', 'model': 'Q'}", "{'api_key': '[key]', 'model': 'Q'}"),
         ("ghp_0123456789abcdefghij", "[key]"),
         ("AKIAABCDEFGHIJKLMNOP", "[key]"),
+        (f"run --api-key {RANDOM}", "run --api-key [key]"),
+        (f"OPENAI_KEY={RANDOM} run --token={RANDOM}", "OPENAI_KEY=[key] run --token=[key]"),
+        ("export API_KEY=words", "export API_KEY=[key]"),
+        ("Authorization: Basic dXNlcjpwYXNz", "Authorization: Basic [key]"),
+        ("use Basic dXNlcjpwYXNz now", "use Basic [key] now"),
+        ("https://user:p@ss@host/x", "https://[key]@host/x"),
+        ("postgresql://u:pa/ss@h/db", "postgresql://[key]@h/db"),
+        ("https://x?apikey=abc&b=1", "https://x?apikey=[key]&b=1"),
+        ("https://x?subscription-key=abcdef", "https://x?subscription-key=[key]"),
+        ("-----BEGIN RSA PRIVATE KEY-----\nMIIE-x\n-----END RSA PRIVATE KEY----- end", "[key] end"),
+        ("-----BEGIN PRIVATE KEY-----\nMIIE", "[key]"),
+        ("xai-0123456789abcdefgh", "[key]"),
+        ("npm_0123456789abcdefgh", "[key]"),
+        ("sk_live_0123456789", "[key]"),
     ],
 )
 def test_what_looks_like_a_key_goes_wherever_it_stands(text: str, expected: str) -> None:
@@ -114,10 +130,82 @@ def test_what_looks_like_a_key_goes_wherever_it_stands(text: str, expected: str)
 
 @pytest.mark.parametrize(
     "text",
-    ["task-oriented", "sk-learn", "hf_endpoint", "Qwen/Qwen3-8B", "http://localhost:8000/v1", "a bearer of news"],
+    [
+        *("task-oriented", "sk-learn", "hf_endpoint", "Qwen/Qwen3-8B", "http://localhost:8000/v1", "a bearer of news"),
+        *("sk-learn-model", "the password: should be long", "Bearer authentication is used", "secret: recipes"),
+        *(
+            "https://host:8080/a/@user",
+            "https://huggingface.co/a/b@main",
+            "max_tokens=4096",
+            "--model gpt-4o-mini-2024",
+        ),
+    ],
 )
 def test_what_does_not_stays(text: str) -> None:
     assert redacted([text]) == [text]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [{"name": "OPENAI_API_KEY", "value": RANDOM}],
+        ["--api-key", RANDOM],
+        {"headers": [["Authorization", RANDOM]]},
+        {"openai": {"key": RANDOM, "keys": [RANDOM]}},
+        {"api_key_env": RANDOM, "session_id": RANDOM, "user_key": RANDOM, "sas": RANDOM, "signature": RANDOM},
+        {"openaikey": "words", "appkey": "words", "sas_token": "words", "password": 12345678},
+    ],
+)
+def test_a_key_goes_wherever_its_name_stands(value: Any) -> None:
+    found = json.dumps(redacted(value))
+    assert RANDOM not in found and "words" not in found and "1234" not in found
+    assert "[key]" in found
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {
+            "think_token": "<think>",
+            "user_token": "<|user|>",
+            "answer_key": "golden_answer",
+            "prompt_key": "input_prompt",
+        },
+        {"label_key": "label", "content_key": "content", "dict_key": "a", "api_key_env": "OPENAI_KEY_2"},
+        {"secret_mode": "off", "authorization_mode": "none", "cookies_enabled": "yes", "session_id": "s1"},
+        {"args": ["--max-tokens", "512", "--model", "Qwen3-8B"], "names": ["model", "text", "api_key"]},
+        [{"name": "temperature", "value": "none"}],
+    ],
+)
+def test_what_only_sounds_alike_stays(value: Any) -> None:
+    assert redacted(value) == value
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        *(
+            "a",
+            " ",
+            "-sk",
+            "-eyJ",
+            "_hf_",
+            "x://",
+            "x://a:",
+            "?key=",
+            "api_key ",
+            "bearer ",
+            "authorization: ",
+            "a=",
+            "--a ",
+        ),
+        *("-----BEGIN PRIVATE KEY-----", "-----BEGIN ", "password:", "A_", "'", "sk-", "a@", "eyJaaaaaaaa."),
+    ],
+)
+def test_a_long_crafted_text_is_read_once(part: str) -> None:
+    """Patterns of quadratic time would take minutes."""
+    for text in (part * (200_000 // len(part)), part + "a" * 200_000, part + " " * 200_000):
+        redacted({"prompt": text})
 
 
 def test_numbers_and_empty_texts_stay() -> None:

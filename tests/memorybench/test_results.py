@@ -54,6 +54,7 @@ def test_what_there_is(results: MemoryBenchResults, root: Path) -> None:
     assert results.list_set_names("off-policy", "Q", "domain") == ["Open-Domain"]
     assert results.list_set_names() == ["Long-Long", "Open-Domain"]
     assert results.list_set_names("off-policy", "R", "domain") == []
+    assert results.list_set_names(dataset_type="single") == []
     assert results.list_baselines("off-policy", "Q", "domain", "Open-Domain") == ["mem0", "wo_memory"]
     assert results.list_baselines(exp="on-policy") == ["a_mem"]
     assert (results.repo_id, results.repo_type, results.local_root) == ("local", "dataset", root)
@@ -201,6 +202,29 @@ def test_what_one_file_alone_has_comes_with_none(results: MemoryBenchResults, ro
     rewrite(folder(root) / "predict.json", lambda records: [])
     (only,) = results.join(CELL)
     assert only.predict is None and only.details is not None
+    assert results.problems == []
+
+
+def test_numbers_as_text_in_one_file_are_told(results: MemoryBenchResults, root: Path) -> None:
+    rewrite(
+        folder(root) / "predict.json", lambda records: [{**one, "test_idx": str(one["test_idx"])} for one in records]
+    )
+    assert len(list(results.join(CELL))) == 6
+    (problem,) = results.problems
+    assert problem.place == str(CELL) and problem.text.startswith("3 of its items would be joined if test_idx were")
+
+
+def test_what_cannot_be_read_of_a_summary_is_told(results: MemoryBenchResults, root: Path) -> None:
+    value = {"summary": {"average": 0.5}, "minmax_normalized_average": {"Alpha": [1, 2]}}
+    (folder(root) / "summary.json").write_text(json.dumps(value), encoding="utf-8")
+    assert results.summary(CELL).datasets["Alpha"].minmax is None
+    assert results.problems[0].text == "minmax_normalized_average of Alpha is no sum, n and mean, and is left out"
+
+
+def test_names_in_an_error_move_no_cursor(results: MemoryBenchResults) -> None:
+    with pytest.raises(UnknownName) as caught:
+        results.select(models="\x1b[2J\u202eQ")
+    assert str(caught.value).isprintable() and "\\u001b[2J\\u202eQ" in str(caught.value)
 
 
 def test_of_an_item_that_comes_twice_the_first_is_kept_and_told(results: MemoryBenchResults, root: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from amemgym.errors import DataError, UnknownName
-from amemgym.memorybench import MemoryBenchResults, open_results
+from amemgym.memorybench import MemoryBenchResults, compare, load_result_summary_table, open_results, verify
 from tests.support.archive import Group, write_archive
 
 VALUES = {"Alpha": [1.0]}
@@ -54,16 +55,48 @@ def test_a_later_step_of_the_same_run_is_later(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("groups", [[OLD, NAMELESS], [NAMELESS, OLD], [NAMELESS, replace(OLD, run_id="x")]])
 def test_without_a_time_nobody_guesses(tmp_path: Path, groups: list[Group]) -> None:
-    with pytest.raises(DataError, match=r"not all ids have a time, so give choose='first' or 'last'"):
-        opened(tmp_path, groups)
+    """The archive is open; the cell is there by name, missing in a table, and an error where it is read."""
+    said = r"not all ids have a time, so give choose='first' or 'last'"
+    results = opened(tmp_path, [*groups, replace(OLD, baseline="wo_memory")])
+    cell, other = results.select()
+    assert [entry.cell for entry in results.entries] == [other]
+    assert results.summary_table("average", as_pandas=False)[0] | {"wo_memory": 1} == {
+        **{"model": "Q", "dataset_type": "domain", "set_name": "Open-Domain"},
+        **{"mem0": None, "wo_memory": 1},
+    }
+    for read in (results.summary, results.load_predict, results.get_entry, lambda cell: list(results.items(cell))):
+        with pytest.raises(DataError, match=said):
+            read(cell)
+    assert not results.has_file(cell, "summary.json")
+    assert any(problem.place == str(cell) and "choose=" in problem.text for problem in results.problems)
+    assert any("choose=" in remark.text for remark in verify(results).unchecked)
+    assert compare(results, "average").rows[0].cells[1].value is None
     assert len(opened(tmp_path, groups, "first").entries) == 1
+    (tmp_path / "other").mkdir()
+    both = open_results([tmp_path, write_archive(tmp_path / "other", [replace(OLD, baseline="x")])], "first")
+    assert {entry.baseline for entry in both.entries} == {"mem0", "x"}
 
 
 def test_nor_where_two_began_at_once(tmp_path: Path) -> None:
     twin = replace(OLD, run_id=f"{OLD.run_id} again")
+    results = opened(tmp_path, [OLD, twin])
     with pytest.raises(DataError, match="two began at the same time"):
-        opened(tmp_path, [OLD, twin])
+        results.summary(results.select()[0])
+    with pytest.raises(DataError, match="two began at the same time"):
+        both = MemoryBenchResults.combined([results, opened(tmp_path / "x", [replace(OLD, model="R")])])
+        both.summary(both.select(models="Q")[0])
+    frame = load_result_summary_table("average", root_dir=tmp_path, choose="last")
+    assert frame["mem0"].notna().all()
     assert opened(tmp_path, [OLD, twin, NEW]).entries[0].run_id == NEW.run_id
+
+
+def test_of_many_runs_a_few_are_named(tmp_path: Path) -> None:
+    line = {"exp": "off-policy", "model": "Q", "dataset_type": "domain", "set_name": "S", "baseline": "mem0"}
+    lines = [json.dumps(line | {"run_id": at, "relative_dir": "a", "files": []}) + "\n" for at in range(20_000)]
+    (tmp_path / "manifest.jsonl").write_text("".join(lines))
+    results = MemoryBenchResults.from_local(tmp_path, choose="last")
+    assert [entry.run_id for entry in results.entries] == ["19999"]
+    assert "20000 runs of one cell: 0, 1, 2" in results.problems[0].text and len(results.problems[0].text) < 300
 
 
 def test_two_runs_can_be_an_error(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pandas
 import pytest
 
 import amemgym
-from amemgym.errors import UnknownName, UsageError
+from amemgym.errors import UnknownName
 from amemgym.memorybench import MemoryBenchResults
 from tests.support.archive import Group, folder_of, write_archive
 
@@ -166,6 +166,13 @@ def test_where_no_summary_can_be_read_the_table_is_empty_of_numbers(root: Path) 
         results.summary_table("averages")
 
 
+def test_a_summary_that_is_not_shown_is_not_read(root: Path) -> None:
+    (root / folder_of(ZERO, "manifest") / "summary.json").write_text("{", encoding="utf-8")
+    results = MemoryBenchResults.from_local(root)
+    results.summary_table("average", baselines="mem0", as_pandas=False)
+    assert results.problems == []
+
+
 def test_a_table_reads_neither_predictions_nor_details(root: Path) -> None:
     """However large they are; here what they hold cannot be read at all."""
     for name in ("predict.json", "evaluate_details.json", "run_config.json"):
@@ -178,6 +185,6 @@ def test_a_table_reads_neither_predictions_nor_details(root: Path) -> None:
 
 def test_without_pandas_the_extra_is_named(results: MemoryBenchResults, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(UsageError, match=r"pip install 'amemgym\[pandas\]'"):
+    with pytest.raises(ImportError, match=r"pip install 'amemgym\[pandas\]'"):
         results.summary_table("average")
     assert len(results.summary_table("average", as_pandas=False)) == 3

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from amemgym.cli.main import main
-from amemgym.errors import DataError, UnknownName
+from amemgym.errors import DataError, UnknownName, UsageError
 from amemgym.memorybench import MemoryBenchResults, Verification, verify
 from amemgym.memorybench.aggregating.normalization import Normalization
 from tests.memorybench.planted import VALUES, archive, causes, zeroed
@@ -49,6 +49,15 @@ def test_an_altered_number_of_the_paper_is_found(tmp_path: Path) -> None:
     assert ("task/Short-Short/bm25_message", "z_score") in found
     assert ("domain/Legal/mem0", "minmax mean") in found and len({cell for cell, _ in found}) == 2
     assert causes(made) == {"not explained"}
+
+
+def test_a_file_over_several_baselines_without_any_number(tmp_path: Path) -> None:
+    tables = normalization_of(STATISTICS, "domain", "Open-Domain")["domain"]["Open-Domain"]
+    tables |= {"average": {}, "minmax_normalized_average": {"Alpha": {}}, "z_normalized_average": {}}
+    (tmp_path / "all.json").write_text(json.dumps({"domain": {"Open-Domain": tables}}))
+    assert verify(tmp_path / "all.json").checked == (0, 0)
+    with pytest.raises(UnknownName, match="a_mem"):
+        verify(tmp_path / "all.json", baselines="a_mem")
 
 
 # --- a set of one data set ---
@@ -95,7 +104,8 @@ def test_values_that_a_model_merged_are_checked_in_the_summary_alone(tmp_path: P
             if one["dataset"] == "Alpha":
                 one["metrics"] = {"crime_f1": 0.5, "penalty": 1.0}
 
-    made = verify(archive(tmp_path, VALUES, summary_of(VALUES, STATISTICS), change=several))
+    made = verify(archive(tmp_path, VALUES, summary_of(VALUES, STATISTICS, "cases"), change=several))
+    assert not any("case_statistics" in one.text for one in made.warnings)
     assert made.ok and made.numbers > 10
     assert any("several metrics (crime_f1, penalty)" in one.text for one in made.unchecked)
     assert any(one.text.endswith("Alpha cannot be recomputed") for one in made.unchecked)
@@ -136,6 +146,16 @@ def test_junk_in_any_place_of_the_files_ends_in_no_traceback(
     json.dumps(verify(root, replies=True).as_dict(), allow_nan=False)
 
 
+@pytest.mark.parametrize("items", [[1e308, 1e308, 1.7e308], [1e308, -1e308, 1.0], [1e200, -1e200, 1e154]])
+def test_numbers_at_the_limits_of_floats_end_in_no_traceback(tmp_path: Path, items: list[float]) -> None:
+    summary = summary_of({"Alpha": [1.0, 2.0, 4.0]}, STATISTICS)
+    summary["summary"] = {"average": 1e308, "weighted_average": -1e308, "z_score": 1e300}
+    summary["average"]["Alpha"] = -1.7e308
+    made = verify(archive(tmp_path, {"Alpha": items}, summary))
+    assert made.differences
+    json.dumps(made.as_dict(), allow_nan=False)
+
+
 @pytest.mark.parametrize("name", ["summary.json", "evaluate_details.json", "predict.json"])
 @pytest.mark.parametrize("damage", ["absent", "cut", "other"])
 def test_files_that_are_missing_or_damaged_are_told(tmp_path: Path, name: str, damage: str) -> None:
@@ -170,11 +190,39 @@ def test_booleans_are_numbers(tmp_path: Path) -> None:
     assert made.ok and not made.unchecked
 
 
-def test_scores_by_statistics_of_another_scale_are_warned_of(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("metric", "low"), [("score", 1.0), ("llm_judge_score", 0.0)])
+def test_scores_by_statistics_of_another_scale_are_warned_of(tmp_path: Path, metric: str, low: float) -> None:
     items = {"Beta&Gamma": [0.5, 0.75]}
-    scale = {"Beta&Gamma": (1.0, 9.0, 6.5, 2.0)}
-    made = verify(archive(tmp_path, items, summary_of(items, scale), scale, metric="llm_judge_score"))
-    assert made.ok and "statistics of another scale (1 to 9)" in made.warnings[0].text
+    scale = {"Beta&Gamma": (low, 9.0, 6.5, 2.0)}
+    made = verify(archive(tmp_path, items, summary_of(items, scale), scale, metric=metric))
+    assert made.ok and f"statistics of another scale ({low:g} to 9)" in made.warnings[0].text
+
+
+def test_a_metric_without_a_formula_is_not_checked(tmp_path: Path) -> None:
+    summary = summary_of(VALUES, STATISTICS)
+    summary["summary"] |= {"llm_judge_score": 0.9, "other": None}
+    made = verify(archive(tmp_path, VALUES, summary))
+    assert made.ok
+    assert [one.text for one in made.unchecked] == ["metric llm_judge_score: no formula for it over data sets is known"]
+
+
+@pytest.mark.parametrize("inside", [True, False])
+@pytest.mark.parametrize(
+    ("cases", "warned"),
+    [
+        ({"Alpha": {"total": 5, "failed": 0}, "Beta&Gamma": {"total": 4}}, 0),
+        ({"Alpha": {"total": 50, "failed": 49}, "Beta&Gamma": {"total": 4, "failed": 1}}, 2),
+        ({"total": 9, "failed": 0}, 0),
+        ({"total": 9, "failed": 1}, 1),
+        ([1], 0),
+    ],
+)
+def test_cases_that_contradict_the_items_are_warned_of(tmp_path: Path, cases: Any, warned: int, inside: bool) -> None:
+    summary = summary_of(VALUES, STATISTICS)
+    (summary["summary"] if inside else summary)["case_statistics"] = cases
+    made = verify(archive(tmp_path, VALUES, summary))
+    assert made.ok and len(made.warnings) == warned
+    assert all(one.text.startswith("case_statistics") for one in made.warnings)
 
 
 def test_error_replies_that_were_scored_are_warned_of(tmp_path: Path) -> None:
@@ -209,6 +257,8 @@ def test_an_opened_archive_and_filters(tmp_path: Path) -> None:
         verify(opened, tmp_path / "no-normalization.json")
     with pytest.raises(DataError):
         verify(tmp_path / "nowhere")
+    with pytest.raises(UsageError, match="no archive"):
+        verify([])
 
 
 # --- several archives, and the command ---
@@ -231,7 +281,7 @@ def test_damaged_statistics_stop_nothing(tmp_path: Path) -> None:
     root = archive(tmp_path, VALUES)
     (root / "normalization.json").write_text("{")
     made = verify(root)
-    assert made.ok and "not JSON" in made.warnings[0].text and "no statistics" in made.unchecked[0].text
+    assert made.ok and "is damaged" in made.warnings[0].text and "no statistics" in made.unchecked[0].text
 
 
 def command(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
@@ -245,10 +295,12 @@ def test_the_command_tells_and_writes_what_differs(tmp_path: Path, capsys: pytes
     root = archive(tmp_path / "a", VALUES, summary_of(zeroed(VALUES, ("Alpha", 0)), STATISTICS, "judge"))
     out = tmp_path / "found.json"
     code, printed, _ = command(capsys, root, "--json", out)
-    assert code == 0 and "1 item (of value 3) counted as 0" in printed and "all of them" not in printed
+    assert code == 0 and "as if 1 item (of value 3) was counted as 0" in printed and "all of them" not in printed
     assert "recomputed to 1e-09" in printed and "in 1 cell differ" in printed
     written = json.loads(out.read_text())
-    assert not written["ok"] and written["differences"][0]["cause"] == "Alpha: 1 item (of value 3) counted as 0"
+    assert (
+        not written["ok"] and written["differences"][0]["cause"] == "Alpha: as if 1 item (of value 3) was counted as 0"
+    )
     assert command(capsys, root, "--strict")[0] == 1
     assert command(capsys, root, "--strict", "--tolerance", "10")[0] == 0
     assert command(capsys, root, "--metric", "Alpha=score,Beta&Gamma=score")[0] == 0
@@ -262,7 +314,10 @@ def test_the_command_ends_in_a_sentence_where_it_is_called_wrongly(
         (["--metric", "scor"], "Did you mean 'score'"),
         (["--metric", "a=b,c"], "DATASET=NAME"),
         (["--baselines", "mem0"], "a_mem"),
-        (["--normalization", tmp_path / "none.json"], "cannot be read"),
+        (["--normalization", tmp_path / "none.json"], "cannot read"),
+        (["--metric", ","], "DATASET=NAME"),
+        (["--tolerance", "nan"], "--tolerance"),
+        (["--tolerance", "inf"], "the tolerance is inf"),
     ):
         code, _, error = command(capsys, root, *arguments)
         assert code == 2 and said in error and "Traceback" not in error
@@ -275,6 +330,20 @@ def test_names_from_an_archive_move_no_cursor(tmp_path: Path, capsys: pytest.Cap
     summary["average"]["[red]\x1b[2J"] += 1
     _, printed, _ = command(capsys, archive(tmp_path, values, summary, statistics))
     assert "\x1b[2J" not in printed and "[red]" in printed
+
+
+def test_half_characters_and_infinite_differences_are_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    values = {"A\ud83d": [1.0, 1e308], "Alpha": [2.0]}
+    statistics = {**STATISTICS, "A\ud83d": (0.0, 1.0, 0.5, 0.25)}
+    summary = summary_of({**values, "A\ud83d": [1.0, 2.0]}, statistics)
+    summary["average"]["A\ud83d"] = -1.7e308
+    root, out = archive(tmp_path / "a", values, summary, statistics), tmp_path / "found.json"
+    assert command(capsys, root, "--json", out)[0] == 0
+    found = [one for one in json.loads(out.read_text())["differences"] if one["published"] == -1.7e308]
+    assert found and {one["dataset"] for one in found} == {"A\N{REPLACEMENT CHARACTER}"}
+    assert {one["difference"] for one in found if one["source"] == "items"} == {None}
 
 
 def test_an_archive_that_has_nothing_to_check_is_not_right(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

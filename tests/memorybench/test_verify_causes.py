@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import statistics as st
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,8 @@ import pytest
 
 from amemgym.memorybench import verify
 from amemgym.memorybench.aggregating.normalization import group_of
+from amemgym.memorybench.verifying.causes import explain
+from amemgym.memorybench.verifying.recompute import Key
 from tests.memorybench.planted import LOCOMO, VALUES, WITH_LOCOMO, archive, causes, replaced, set_cause, zeroed
 from tests.support.archive import STATISTICS, normalization_of, summary_of
 
@@ -34,8 +35,25 @@ def test_plain_values_that_the_summary_has_as_0(tmp_path: Path) -> None:
 def test_values_counted_as_0_are_found_without_the_summarys_values(tmp_path: Path) -> None:
     wrong = zeroed(VALUES, ("Alpha", 0), ("Alpha", 2), ("Beta&Gamma", 1))
     made = verify(archive(tmp_path, VALUES, summary_of(wrong, STATISTICS, "judge")))
-    expected = "Alpha: 2 items (of value 3 and 9.5) counted as 0; Beta&Gamma: 1 item (of value 0.62) counted as 0"
-    assert set_cause(made) == expected
+    alpha, beta = "2 items (of value 3 and 9.5) were counted as 0", "1 item (of value 0.62) was counted as 0"
+    assert set_cause(made) == f"Alpha: as if {alpha}; Beta&Gamma: as if {beta}"
+
+
+@pytest.mark.parametrize(
+    ("alpha", "cause"),
+    [
+        ([1.0, 2.0, 3.0, 5.0, 5.0], "not explained"),  # 1 and 2 fit as well
+        ([3.0, 1.5, 1.5, 5.0, 8.0], "not explained"),
+        ([3.0, 1.5, 6.0, 5.0, 8.0], "Alpha: as if 1 item (of value 3) was counted as 0"),
+        ([3.0, 0.0, 6.0, 5.0, 8.0], "Alpha: as if 1 item (of value 3) was counted as 0"),
+    ],
+)
+def test_items_are_named_only_where_no_others_fit(tmp_path: Path, alpha: list[float], cause: str) -> None:
+    values = replaced(VALUES, "Alpha", *alpha)
+    wrong = zeroed(values, ("Alpha", alpha.index(3.0)))
+    made = verify(archive(tmp_path, values, summary_of(wrong, STATISTICS, "judge")))
+    assert set_cause(made) == cause
+    assert all(one.explained == (cause != "not explained") for one in made.differences)
 
 
 @pytest.mark.parametrize("absent", [None, math.nan, "n/a"])
@@ -68,12 +86,12 @@ def test_normalised_by_the_statistics_of_another_set(tmp_path: Path) -> None:
     assert {one.source for one in made.differences} == {"items", "summary's values"}
 
 
-def test_normalised_by_its_own_values(tmp_path: Path) -> None:
-    own = {n: (min(of), max(of), st.fmean(of), st.pstdev(of)) for n, of in VALUES.items()}
-    made = verify(archive(tmp_path, VALUES, summary_of(VALUES, own, "judge")))
-    assert {one.cause for one in made.differences if one.source == "items"} == {
-        "normalised by other statistics: those of its own values"
-    }
+def test_a_set_is_checked_by_its_own_statistics(tmp_path: Path) -> None:
+    other = {"Alpha": (1.0, 9.0, 5.0, 1.5), "Beta&Gamma": (0.0, 1.0, 0.5, 0.2)}
+    root = archive(tmp_path, VALUES)
+    both = normalization_of(other, "task", "Long-Long") | normalization_of(STATISTICS, "domain", "Open-Domain")
+    (root / "normalization.json").write_text(json.dumps(both))
+    assert verify(root).ok
 
 
 def test_values_not_normalised(tmp_path: Path) -> None:
@@ -137,9 +155,23 @@ def test_items_left_out(tmp_path: Path, form: str) -> None:
     made = verify(archive(tmp_path, VALUES, summary_of(wrong, STATISTICS, form)))
     expected = {
         "legacy": "Alpha: 2 items left out of the summary's own values",
-        "judge": "Alpha: 2 items (of value 4.25 and 7) left out",
+        "judge": "Alpha: as if 2 items (of value 4.25 and 7) were left out",
     }
     assert set_cause(made) == expected[form]
+
+
+def test_items_without_a_number_that_were_counted(tmp_path: Path) -> None:
+    more = [{"dataset": "Alpha", "metrics": {"score": value}} for value in (3.0, 8.0)]
+    wrong = replaced(VALUES, "Alpha", *VALUES["Alpha"], 3.0, 8.0)
+    root = archive(tmp_path, VALUES, summary_of(wrong, STATISTICS, "judge"), change=lambda details: [*details, *more])
+    assert causes(verify(root)) == {"2 items without a test_idx counted"}
+
+
+def test_a_number_of_an_item_is_the_same_as_a_float(tmp_path: Path) -> None:
+    again = {"test_idx": 0.0, "dataset": "Alpha", "metrics": {"score": 8.0}}
+    wrong = replaced(VALUES, "Alpha", *VALUES["Alpha"], 8.0)
+    root = archive(tmp_path, VALUES, summary_of(wrong, STATISTICS, "judge"), change=lambda details: [*details, again])
+    assert causes(verify(root)) == {"1 item with the dataset and test_idx of an earlier one counted too"}
 
 
 def test_items_that_the_details_do_not_have_counted_as_0(tmp_path: Path) -> None:
@@ -148,12 +180,29 @@ def test_items_that_the_details_do_not_have_counted_as_0(tmp_path: Path) -> None
     assert set_cause(made) == "2 items more than evaluate_details has counted as 0"
 
 
+def test_a_published_n_that_is_no_count_of_items_fills_no_memory(tmp_path: Path) -> None:
+    wrong = summary_of(VALUES, STATISTICS, "judge")
+    for kind in ("minmax", "z"):
+        total = wrong[f"{kind}_normalized_average"]["Alpha"][0]
+        wrong[f"{kind}_normalized_average"]["Alpha"] = [total, 200_005, total / 200_005]
+    made = verify(archive(tmp_path, VALUES, wrong))
+    assert not any("counted as 0" in one.cause for one in made.differences)
+
+
 def test_the_parts_of_locomo_averaged_apart(tmp_path: Path) -> None:
     apart = {name: WITH_LOCOMO[group_of(name)] for name in LOCOMO}
     wrong = summary_of(LOCOMO, apart)
     made = verify(archive(tmp_path, LOCOMO, wrong, WITH_LOCOMO))
     assert set_cause(made) == "the parts of Locomo averaged as data sets of their own"
     assert {(one.metric, one.source) for one in made.differences} == {("average", "items")}
+
+
+def test_a_part_of_locomo_is_checked_by_itself(tmp_path: Path) -> None:
+    apart = {name: WITH_LOCOMO[group_of(name)] for name in LOCOMO}
+    wrong = summary_of(LOCOMO, apart)
+    wrong["average"]["Locomo-0"] += 0.0123456789012
+    found = [one for one in verify(archive(tmp_path, LOCOMO, wrong, WITH_LOCOMO)).differences if one.dataset]
+    assert {(one.dataset, one.source) for one in found} == {("Locomo-0", "items"), ("Locomo-0", "summary's values")}
 
 
 def test_means_swapped(tmp_path: Path) -> None:
@@ -202,6 +251,11 @@ def test_a_data_set_left_out_of_the_summary(tmp_path: Path) -> None:
     some = {"Alpha": VALUES["Alpha"]}
     made = verify(archive(tmp_path, VALUES, summary_of(some, STATISTICS)))
     assert "Beta&Gamma left out of the summary" in causes(made)
+
+
+def test_what_comes_out_as_it_should_has_no_cause() -> None:
+    key = Key("average")
+    assert explain(lambda way: {key: 0.123456789123}, [], {key: 0.123456789123}, 1e-9) == {}
 
 
 def test_what_nothing_explains_is_not_explained(tmp_path: Path) -> None:

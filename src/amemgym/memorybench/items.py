@@ -6,7 +6,7 @@ joined by that key, each read once and neither held.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, NamedTuple
@@ -93,11 +93,14 @@ def keyed(
 
 
 def joined(
-    predicts: Iterable[tuple[ItemKey, dict[str, Any]]], details: Iterable[tuple[ItemKey, dict[str, Any]]]
+    predicts: Iterable[tuple[ItemKey, dict[str, Any]]],
+    details: Iterable[tuple[ItemKey, dict[str, Any]]],
+    tell: Callable[[int], None],
 ) -> Iterator[Joined]:
     """Every item of either, as soon as both files have told of it; those that only one has come last.
 
-    Both are read side by side, so that of files in the same order nothing is held.
+    Both are read side by side, so that of files in the same order nothing is held. `tell` is given how many pairs are
+    none only since one file has numbers as text ("0" is not 0), if any.
     """
     waiting: tuple[dict[ItemKey, dict[str, Any]], dict[ItemKey, dict[str, Any]]] = ({}, {})
     for pair in zip_longest(predicts, details):
@@ -110,5 +113,8 @@ def joined(
                 waiting[side][key] = record
             else:
                 yield Joined(key, record, other) if side == 0 else Joined(key, other, record)
+    texts = {(key.dataset, str(key.test_idx)) for key in waiting[1]}
+    if alike := sum((key.dataset, str(key.test_idx)) in texts for key in waiting[0]):
+        tell(alike)
     yield from (Joined(key, record, None) for key, record in waiting[0].items())
     yield from (Joined(key, None, record) for key, record in waiting[1].items())

@@ -2,8 +2,8 @@
 
 They are told apart by their keys. *cases* has `case_statistics` and nulls; *judge* holds scores of a language model in
 0..1, under the name of its metric and without the items' values; *legacy* has values normalised per data set and
-usually `details`, the items' values; *single* is of one data set and has the means of its metrics alone. What is null
-or absent is None, never 0.
+usually `details`, the items' values; *scores* has metrics alone, as those of a single data set do. What is null or
+absent is None, never 0.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from amemgym.errors import DataError
-from amemgym.memorybench.values import count, number
+from amemgym.memorybench.values import count, mapping, number
 
 #: the metrics of a summary over several data sets
 AVERAGE, WEIGHTED, Z_SCORE = "average", "weighted_average", "z_score"
@@ -38,6 +38,8 @@ _NEITHER = (RANDOM, UPPER_BOUND)
 CASES = "case_statistics"
 #: what rounding may put a score outside of its interval by
 _NEAR = 1e-9
+#: what the parts of a data set's sums are called, where they have names
+_PARTS = (("sum", "total"), ("n", "count"), ("mean", "average"))
 _NORMALISED = {"minmax": "minmax_normalized_average", "z": "z_normalized_average"}
 
 
@@ -78,6 +80,8 @@ class Summary:
     warnings: tuple[str, ...] = ()
     finished: bool | None = None
     is_own: bool = False
+    #: what of it could not be read, in words
+    faults: tuple[str, ...] = ()
 
 
 def direction(metric: str) -> Direction:
@@ -95,22 +99,30 @@ def read_summary(value: Any, place: str, *, with_details: bool = True) -> Summar
             f"{place}: not a summary in any known format; it should be an object with 'summary', an object of metrics"
             f' such as {{"average": 0.5}} (found: {keys[:200] or "nothing"})'
         )
-    scores = {str(name): number(score) for name, score in value["summary"].items() if not _is_compound(score)}
-    details, own = value.get("details"), _mapping(value.get(OWN_KEY))
+    given = value["summary"]
+    scores = {str(name): number(score) for name, score in given.items() if _is_score(name, score)}
+    if not scores:
+        keys = ", ".join(map(str, given))
+        raise DataError(
+            f"{place}: not a summary in any known format; its 'summary' has no metric (found: {keys[:200]})"
+        )
+    details, own = value.get("details"), mapping(value.get(OWN_KEY))
+    faults: list[str] = []
     why, warnings, finished = (own.get(key) for key in ("why_no_interval", "warnings", "finished"))
     return Summary(
         form=_form(value),
         scores=scores,
-        datasets=_datasets(value),
+        datasets=_datasets(value, faults),
         details=_values(details) if with_details and isinstance(details, Mapping) else None,
-        cases=value.get(CASES),
-        counts={str(name): n for name, given in _mapping(own.get("n")).items() if (n := count(given)) is not None},
+        cases=value[CASES] if CASES in value else given.get(CASES),
+        counts={str(name): n for name, given in mapping(own.get("n")).items() if (n := count(given)) is not None},
         intervals=dict(_intervals(own.get("intervals"), scores)),
         why_no_interval=why if isinstance(why, str) else None,
         users=count(own.get("users")),
         warnings=tuple(one for one in warnings if isinstance(one, str)) if isinstance(warnings, list) else (),
         finished=finished if isinstance(finished, bool) else None,
         is_own=OWN_KEY in value,
+        faults=tuple(faults),
     )
 
 
@@ -118,23 +130,35 @@ def _form(value: Mapping[str, Any]) -> str:
     if CASES in value or CASES in value["summary"]:
         return "cases"
     if not any(key in value for key in (AVERAGE, *_NORMALISED.values())):
-        return "single"
+        return "scores"
     is_judged = value["summary"].get("metric", value.get("metric")) == JUDGE
     return "judge" if is_judged or "details" not in value else "legacy"
 
 
-def _datasets(value: Mapping[str, Any]) -> dict[str, DatasetSummary]:
-    means, minmax, z = (_mapping(value.get(key)) for key in (AVERAGE, *_NORMALISED.values()))
+def _datasets(value: Mapping[str, Any], faults: list[str]) -> dict[str, DatasetSummary]:
+    means, minmax, z = (mapping(value.get(key)) for key in (AVERAGE, *_NORMALISED.values()))
     names = dict.fromkeys([*means, *minmax, *z])
-    return {
-        str(name): DatasetSummary(number(means.get(name)), _sums(minmax.get(name)), _sums(z.get(name)))
-        for name in names
-    }
+    found = {}
+    for name in names:
+        sums = []
+        for key, given in zip(_NORMALISED.values(), (minmax.get(name), z.get(name)), strict=True):
+            sums.append(made := _sums(given))
+            if given is not None and made is None:
+                faults.append(f"{key} of {name} is no sum, n and mean, and is left out")
+            elif made is not None and made.n is None and made.total is not None:
+                faults.append(f"{key} of {name} has no n that is a whole number")
+        found[str(name)] = DatasetSummary(number(means.get(name)), *sums)
+    return found
 
 
 def _sums(value: Any) -> Sums | None:
-    if isinstance(value, list | tuple) and len(value) == 3:
-        return Sums(number(value[0]), count(value[1]), number(value[2]))
+    """A sum, n and mean, in this order or by these names; or the mean alone."""
+    if isinstance(value, Mapping):
+        value = [next((value[name] for name in names if name in value), None) for names in _PARTS]
+        if value == [None, None, None]:
+            return None
+    if isinstance(value, list | tuple):
+        return Sums(number(value[0]), count(value[1]), number(value[2])) if len(value) == 3 else None
     mean = number(value)
     return None if mean is None else Sums(None, None, mean)
 
@@ -145,7 +169,7 @@ def _values(details: Mapping[str, Any]) -> dict[str, list[float | None]]:
 
 def _intervals(value: Any, scores: Mapping[str, float | None]) -> Iterator[tuple[str, tuple[float, float]]]:
     """Those that their score lies in: others are none of its."""
-    for name, given in _mapping(value).items():
+    for name, given in mapping(value).items():
         score = scores.get(str(name))
         if score is None or not isinstance(given, list) or len(given) != 2:
             continue
@@ -154,10 +178,6 @@ def _intervals(value: Any, scores: Mapping[str, float | None]) -> Iterator[tuple
             yield str(name), (low, high)
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _is_compound(value: Any) -> bool:
-    """A normalisation's table, or the metric's name, which are no scores."""
-    return isinstance(value, Mapping | list | tuple) or (isinstance(value, str) and number(value) is None)
+def _is_score(name: Any, value: Any) -> bool:
+    """Not a normalisation's table, a list, or the metric's name; a score that is no number is one that is missing."""
+    return name not in ("metric", CASES) and not isinstance(value, Mapping | list | tuple)

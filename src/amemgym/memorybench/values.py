@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 #: how numpy numbers look as text: np.float64(0.5), numpy.int32(3), np.True_
 _NUMPY = re.compile(r"(?:np|numpy)\.(?:[a-z]+[0-9]*|bool_?)\((.*)\)|(?:np|numpy)\.(True|False)_")
 _WORDS = {"true": 1.0, "false": 0.0}
+#: above it, floats are no longer every whole number
+_MOST = 2**53
 
 
 def number(value: Any) -> float | None:
@@ -46,6 +49,19 @@ def _of_text(text: str) -> float | None:
 
 
 def count(value: Any) -> int | None:
-    """The value as a whole number that is not negative; None where it is none."""
+    """The value as a whole number, not negative and at most 2**53; None where it is none."""
     found = number(value)
-    return int(found) if found is not None and found >= 0 and found == int(found) else None
+    return int(found) if found is not None and 0 <= found <= _MOST and found == int(found) else None
+
+
+def total(values: Iterable[float]) -> float | None:
+    """The sum, rounded once; None where it is no finite number."""
+    try:
+        return number(math.fsum(values))
+    except (OverflowError, ValueError):
+        return None
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """The value where it is a mapping, else an empty one."""
+    return value if isinstance(value, Mapping) else {}

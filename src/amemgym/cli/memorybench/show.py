@@ -28,7 +28,7 @@ def show_command(
     With options that leave one cell, shows that cell: its files, scores, data sets and configuration.
     """
     from amemgym.memorybench import open_results
-    from amemgym.memorybench.reading.contents import contents
+    from amemgym.memorybench.comparing.contents import contents
     from amemgym.report.archive import print_cell, print_contents
 
     results = open_results(archives, choose)

@@ -17,12 +17,12 @@ def names(text: str | None) -> list[str] | None:
 def metrics_of(text: str | None, flag: str) -> str | dict[str, str] | None:
     """The items' metric, or one for each data set. Raises UsageError for a mixture, which names the flag."""
     given = names(text)
-    if not given:
+    if given is None:
         return None
     pairs = [one.partition("=") for one in given]
     if len(given) == 1 and not pairs[0][1]:
         return given[0]
-    if any(not (dataset.strip() and name.strip()) for dataset, _, name in pairs):
+    if not pairs or any(not (dataset.strip() and name.strip()) for dataset, _, name in pairs):
         raise UsageError(f"{flag} {text}: write one name for all data sets, or DATASET=NAME with commas between them")
     return {dataset.strip(): name.strip() for dataset, _, name in pairs}
 

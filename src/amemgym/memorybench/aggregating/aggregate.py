@@ -9,16 +9,24 @@ is told, and `partial` takes those that are there.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from amemgym.memorybench.aggregating.metric import JUDGE_ERROR, Chosen, Metrics, Picker, Read, choose, numbered
+from amemgym.memorybench.aggregating.metric import (
+    JUDGE_ERROR,
+    Chosen,
+    Metrics,
+    Picker,
+    Read,
+    choose,
+    judge_failed,
+    numbered,
+)
 from amemgym.memorybench.aggregating.normalization import Normalization, Statistics, group_of
 from amemgym.memorybench.aggregating.sums import ExactSum
 from amemgym.memorybench.summary import AVERAGE, JUDGE, SUMMARY_METRICS, WEIGHTED, Z_SCORE, Sums
-from amemgym.memorybench.values import number
+from amemgym.memorybench.values import number, total
 
 #: how many metrics' names are kept of a data set, for messages
 _PRESENT = 20
@@ -215,7 +223,7 @@ class Tallies:
         if read.metric is not None:
             self._count(name, group, read.metric, read.value)
         if self._normalization is None:
-            self._count_all(item, failed=read.failed)
+            self._count_all(item)
 
     def add_value(self, dataset: str, value: float | None) -> None:
         """Count a value whose metric is not known."""
@@ -237,8 +245,9 @@ class Tallies:
         if value is not None:
             tally.add(value, None if self._normalization is None else self._normalization.get(name))
 
-    def _count_all(self, item: Any, *, failed: bool) -> None:
+    def _count_all(self, item: Any) -> None:
         metrics: Mapping[str, Any] = item["metrics"] if isinstance(item, Mapping) else item.metrics
+        failed = judge_failed(metrics)
         for name, given in metrics.items():
             value = number(given)
             if name == JUDGE_ERROR or value is None or (name == JUDGE and failed):
@@ -338,16 +347,17 @@ def _ratio(sums: Mapping[str, Sums]) -> float | None:
     totals = [
         one.total if one.total is not None else one.mean * (one.n or 0) if one.mean is not None else None
         for one in sums.values()
+        if one.n
     ]
     return _over(totals, sum(one.n or 0 for one in sums.values()))
 
 
 def _over(values: Iterable[float | None], n: int) -> float | None:
-    found = [value for value in values if value is not None]
-    try:
-        return number(math.fsum(found) / n) if n and found else None
-    except OverflowError:
-        return None
+    """The sum over n; None where any is missing, as n counts that too."""
+    given = list(values)
+    found = [value for value in given if value is not None]
+    whole = total(found) if found and len(found) == len(given) else None
+    return whole / n if n and whole is not None else None
 
 
 def _sentence(lacking: Mapping[str, str]) -> str:

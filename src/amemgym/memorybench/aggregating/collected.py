@@ -11,9 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from amemgym import files
 from amemgym.errors import DataError
-from amemgym.memorybench.aggregating.normalization import Normalization, read_json
-from amemgym.memorybench.summary import AVERAGE, SUMMARY_METRICS, DatasetSummary, Summary, read_summary
+from amemgym.memorybench.aggregating.normalization import Normalization
+from amemgym.memorybench.reading.stream import read_json
+from amemgym.memorybench.summary import AVERAGE, JUDGE, SUMMARY_METRICS, DatasetSummary, Summary, read_summary
+from amemgym.memorybench.values import mapping
 
 #: names of baselines in older files, and what they are called now
 RENAMED = {"bm25": "bm25_message", "embedder": "embedder_message"}
@@ -50,7 +53,7 @@ def is_collected(value: Any) -> bool:
 
 def read_collected(path: str | Path) -> Collected:
     """The file over several baselines (`final_evaluate_summary_wo_details.json`). Raises DataError."""
-    value = read_json(path)
+    value = read_json(files.at_home(path), str(path))
     if not is_collected(value):
         raise DataError(
             f"{path}: not a summary over several baselines; it should be {{type: {{set: {{'average', "
@@ -80,7 +83,7 @@ def _baselines(tables: Mapping[str, Any]) -> list[str]:
     """The baselines of which the set has any number, in the file's order."""
     found: dict[str, None] = {}
     for table in (*_TABLES, "summary"):
-        for name, row in _mapping(tables.get(table)).items():
+        for name, row in mapping(tables.get(table)).items():
             if isinstance(row, Mapping) and not str(name).startswith("dataset_"):
                 found.update(dict.fromkeys(map(str, row)))
     return [*found]
@@ -88,21 +91,18 @@ def _baselines(tables: Mapping[str, Any]) -> list[str]:
 
 def _summary(tables: Mapping[str, Any], baseline: str, place: str) -> Summary:
     """One baseline's part as a summary.json of its own."""
-    scores = _mapping(tables["summary"])
-    single: dict[str, Any] = {"summary": {name: _mapping(scores.get(name)).get(baseline) for name in SUMMARY_METRICS}}
+    scores = mapping(tables["summary"])
+    single: dict[str, Any] = {"summary": {name: mapping(scores.get(name)).get(baseline) for name in SUMMARY_METRICS}}
     for table in _TABLES:
         single[table] = {
             name: row[baseline]
-            for name, row in _mapping(tables.get(table)).items()
+            for name, row in mapping(tables.get(table)).items()
             if isinstance(row, Mapping) and row.get(baseline) is not None
         }
     read = read_summary(single, f"{place}, {baseline}")
-    lacking = {str(name): DatasetSummary() for name in _mapping(tables.get(_TABLES[1])) if name not in read.datasets}
-    return Summary(read.form, read.scores, {**read.datasets, **lacking})
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+    lacking = {str(name): DatasetSummary() for name in mapping(tables.get(_TABLES[1])) if name not in read.datasets}
+    form = "judge" if scores.get("metric") == JUDGE else "legacy"  # there are never items' values to tell by
+    return Summary(form, read.scores, {**read.datasets, **lacking})
 
 
 def _maps(value: Any) -> bool:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from amemgym.errors import DataError, UnknownName
 from amemgym.memorybench.aggregating.normalization import group_of
+from amemgym.memorybench.items import key_of
 from amemgym.memorybench.summary import JUDGE
 from amemgym.memorybench.values import number
 
@@ -38,6 +39,14 @@ _SHOWN = 12
 def known_metric(dataset: str) -> str | None:
     """The one metric that the benchmark takes for the data set, None where it has several or is not known."""
     return _KNOWN.get(dataset.partition("-")[0])
+
+
+def judge_failed(metrics: Mapping[str, Any]) -> bool:
+    """Whether an item's metrics say that the judge failed: by anything but null, false, 0 or an empty text."""
+    given = metrics.get(JUDGE_ERROR)
+    if isinstance(given, str):
+        return given.strip().lower() not in ("", "none", "null") and number(given) != 0
+    return bool(given)
 
 
 class Read(NamedTuple):
@@ -77,7 +86,7 @@ class Picker:
         present = tuple(metrics)
         if self._metrics is not None and not self._found:  # only then may a message have to list them
             self._present.update(dict.fromkeys(name for name in present if number(metrics[name]) is not None))
-        failed = JUDGE_ERROR in metrics and number(metrics[JUDGE_ERROR]) == 1
+        failed = judge_failed(metrics)
         named = self.named(dataset)
         if named is not None:
             self._found |= named in metrics
@@ -196,7 +205,7 @@ _ITEM = '{"test_idx": 3, "dataset": "NFCats", "metrics": {"score": 4}}'
 
 
 def _index(item: Any, place: str) -> int | str:
-    key = item.get("test_idx") if isinstance(item, Mapping) else item.key.test_idx
-    if isinstance(key, bool) or not isinstance(key, int | str):
+    key = key_of(item) if isinstance(item, Mapping) else item.key
+    if key is None:
         raise DataError(f"{place}: no 'test_idx'; each item should be {_ITEM}")
-    return key
+    return key.test_idx

@@ -7,7 +7,6 @@ normalised value (largest not above smallest, no spread), there is none; the ori
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import Any
 
 from amemgym import files
 from amemgym.errors import DataError
+from amemgym.memorybench.reading.stream import read_json
 from amemgym.memorybench.values import number
 
 _LOCOMO = re.compile(r"Locomo(?:-\d+)?")
@@ -104,7 +104,7 @@ _FORM = (
 
 def read_normalizations(path: str | Path) -> dict[tuple[str, str], Normalization]:
     """The statistics of every set in a published file (type → set → …), by (type, set). Raises DataError."""
-    value = read_json(path)
+    value = read_json(files.at_home(path), str(path))
     if not isinstance(value, Mapping) or not value or _is_tabled(value) or "summary" in value:
         raise DataError(f"{path}: not the statistics of several sets; it should be {{type: {{set: {_FORM}}}}}")
     found = {}
@@ -118,17 +118,6 @@ def read_normalizations(path: str | Path) -> dict[tuple[str, str], Normalization
                 raise DataError(f"{path}: {error}") from None
             found[str(dataset_type), str(set_name)] = made
     return found
-
-
-def read_json(path: str | Path) -> Any:
-    """A file's JSON. Raises DataError, which names it."""
-    place = files.at_home(path)
-    try:
-        return json.loads(place.read_bytes())
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path}: not JSON: {error}") from None
 
 
 def _is_tabled(value: Mapping[str, Any]) -> bool:

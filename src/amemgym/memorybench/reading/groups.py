@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from amemgym.errors import ResultNotFound, UnknownName
-from amemgym.memorybench.entry import Cell, ResultEntry
+from amemgym.memorybench.entry import DATASET_TYPES, Cell, ResultEntry
 from amemgym.memorybench.problems import Problem, Problems
 from amemgym.memorybench.reading.listing import file_of
 from amemgym.memorybench.reading.runs import Run, one_a_cell
@@ -20,12 +20,13 @@ OFF_POLICY = "off-policy"
 
 
 class Groups:
-    """The groups of an archive, one a cell: `entries`, in the archive's order."""
+    """The groups of an archive, one a cell: `entries`, in the archive's order. A cell of several runs that the rule
+    cannot decide is there by name, and an error where it is read."""
 
     def __init__(self, runs: Iterable[Run], problems: Problems, choose: str = "latest") -> None:
         self._told = problems
-        self._runs = one_a_cell(runs, choose, problems)
-        self.entries: list[ResultEntry] = [run.entry for run in self._runs.values()]
+        self._runs, self._undecided = one_a_cell(runs, choose, problems)
+        self.entries: list[ResultEntry] = [run.entry for cell, run in self._runs.items() if cell not in self._undecided]
 
     @property
     def problems(self) -> list[Problem]:
@@ -59,7 +60,8 @@ class Groups:
     def get_entry(
         self, exp: str | Cell, model: str = "", dataset_type: str = "", set_name: str = "", baseline: str = ""
     ) -> ResultEntry:
-        """The group of a cell. Raises ResultNotFound (a KeyError) where there is none."""
+        """The group of a cell. Raises ResultNotFound (a KeyError) where there is none, DataError
+        where it cannot be decided which of several runs counts."""
         return self._run(cell_of(exp, model, dataset_type, set_name, baseline)).entry
 
     def experiment(self, exp: str | None = None) -> str:
@@ -97,17 +99,18 @@ class Groups:
 
     def has_file(self, cell: Cell, name: str) -> bool:
         """Whether the cell's group has the file: listed and, where that is known without fetching it, there."""
-        run = self._runs.get(cell)
+        run = None if cell in self._undecided else self._runs.get(cell)
         return run is not None and (at := file_of(run.entry, name)) is not None and run.place.may_have(at)
 
     def place_of(self, cell: Cell) -> str:
         """The archive that the cell's group is in, as messages name it. Raises ResultNotFound."""
-        return self._run(cell).place.name
+        return self._found(cell).place.name
 
     def _names(self, at: int, *given: str | None) -> list[str]:
         wanted = [_given(name) for name in given]
         for place, names in enumerate(wanted):
-            self._check(place, names)
+            if place != 2 or not set(names or ()) <= set(DATASET_TYPES):  # a type that no set has is no wrong name
+                self._check(place, names)
         return sorted({cell[at] for cell in self._runs if _fits(cell, wanted)})
 
     def _check(self, at: int, names: Sequence[str] | None) -> None:
@@ -117,6 +120,11 @@ class Groups:
                 raise UnknownName(_KINDS[at], name, known)
 
     def _run(self, cell: Cell) -> Run:
+        if cell in self._undecided:
+            raise self._undecided[cell][0]
+        return self._found(cell)
+
+    def _found(self, cell: Cell) -> Run:
         if (run := self._runs.get(cell)) is None:
             known = list(self._runs)
             for at, word in enumerate(cell):

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from amemgym.errors import DataError, ResultFileMissing
+from amemgym.errors import DataError, MissingPackage, ResultFileMissing
 from amemgym.memorybench.entry import MANIFEST
 from amemgym.memorybench.problems import Problems
 from amemgym.memorybench.reading.paths import joined_path, path_fault
@@ -44,7 +44,7 @@ class Hub:
         try:
             import huggingface_hub
         except ImportError:
-            raise DataError(
+            raise MissingPackage(
                 f"results in {repo_id} are fetched from Hugging Face, which needs an extra: pip install 'amemgym[hub]'"
             ) from None
         self._client: Any = huggingface_hub
@@ -55,7 +55,7 @@ class Hub:
         self.identity = f"hub:{repo_type}/{repo_id}@{self._commit or revision}"
 
     def path(self, relative: str) -> Path:
-        if fault := self.fault(relative):
+        if fault := path_fault(relative):
             raise DataError(f"{self.name}: a path in it {fault}; it is not fetched")
         place = self._place(relative)
         try:
@@ -70,10 +70,7 @@ class Hub:
             raise self._trouble(error, relative) from error
 
     def may_have(self, relative: str) -> bool:
-        return self.fault(relative) is None
-
-    def fault(self, relative: str) -> str | None:
-        return path_fault(relative)
+        return path_fault(relative) is None
 
     def fetch(self, relatives: Sequence[str]) -> None:
         def fetch_one(relative: str) -> None:
@@ -87,7 +84,7 @@ class Hub:
                 pool.shutdown(cancel_futures=True)
                 raise
 
-    def listed(self) -> list[str]:
+    def listed(self, problems: Problems) -> list[str]:
         try:
             names = self._client.HfApi().list_repo_files(
                 self.repo_id, repo_type=self.repo_type, revision=self._commit or self.revision
@@ -95,9 +92,7 @@ class Hub:
         except Exception as error:
             raise self._trouble(error, "the list of its files") from error
         return sorted(
-            name
-            for name in names
-            if name.endswith(".json") and path_fault(name) is None and not any(map(is_passed_over, name.split("/")))
+            name for name in names if name.endswith(".json") and path_fault(name) is None and not is_passed_over(name)
         )
 
     def around(self) -> tuple[str, ...]:

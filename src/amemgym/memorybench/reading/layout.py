@@ -65,6 +65,9 @@ def find_groups(
         if (where := _where(folder.split("/") if folder else [], around)) is None:
             problems.tell(f"{place}/{folder}", "it holds results, but in no known layout; it is passed over")
             continue
+        if where.model is not None and where.exp not in EXPERIMENTS:
+            said = f"its experiment is taken to be '{where.exp}' and its model '{where.model}', by its folders alone"
+            problems.tell(f"{place}/{folder.partition(f'/{where.dataset_type}/')[0]}", said)
         found.append((folder, where))
     asked = {folder: config_of(folder, folders[folder]) for folder, where in found if where.model is None}
     everything = set(listed)

@@ -18,7 +18,7 @@ from amemgym.memorybench.reading.stream import read_json
 def list_groups(place: Place, has_manifest: bool, problems: Problems) -> list[ResultEntry]:
     """The groups of one archive, every run of a cell. Raises DataError where there are none."""
     if has_manifest:
-        return read_manifest(place.path(MANIFEST), f"{place.name}/{MANIFEST}", problems, place.fault)
+        return read_manifest(place.path(MANIFEST), f"{place.name}/{MANIFEST}", problems)
 
     def run_configs(paths: Sequence[str]) -> Iterator[Any]:
         place.fetch(paths)
@@ -29,7 +29,7 @@ def list_groups(place: Place, has_manifest: bool, problems: Problems) -> list[Re
                 problems.tell(f"{place.name}/{path}", str(error))
                 yield None
 
-    entries = find_groups(place.listed(), place.around(), place.name, problems, run_configs)
+    entries = find_groups(place.listed(problems), place.around(), place.name, problems, run_configs)
     if not entries:
         first = f"; the first problem: {problems[0]}" if problems else ""
         raise DataError(

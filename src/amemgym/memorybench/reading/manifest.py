@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,23 +25,23 @@ EXPERIMENTS = (
     "test-feedback",
     "imported",
 )
-_NAMES = ("set_name", "baseline", "run_id")
+_NAMES = ("set_name", "baseline")
 
 
-def read_manifest(
-    path: Path, place: str, problems: Problems, fault: Callable[[str], str | None] = path_fault
-) -> list[ResultEntry]:
-    """The manifest's entries in its order; `place` names the file, `fault` says why a path is refused.
+def read_manifest(path: Path, place: str, problems: Problems) -> list[ResultEntry]:
+    """The manifest's entries in its order; `place` names the file. Paths are checked by their form; where links in them
+    lead is asked as a file is opened.
 
     Raises DataError where the file cannot be read or has no usable line.
     """
     known = len(problems)
     lines = list(_objects(path, place, problems))
     named = {exp for _, line in lines if isinstance(exp := line.get("exp"), str) and "model" in line}
+    experiments = named.union(EXPERIMENTS)
     entries = []
     for where, line in lines:
         try:
-            entries.append(_entry(line, {*EXPERIMENTS, *named}, fault))
+            entries.append(_entry(line, experiments))
         except _Unusable as error:
             problems.tell(where, f"{error}; the line is left out")
     if not entries:
@@ -78,31 +78,32 @@ def _objects(path: Path, place: str, problems: Problems) -> Iterator[tuple[str, 
         raise DataError(f"cannot read {place}: {error.strerror or error}") from error
 
 
-def _entry(line: dict[str, Any], experiments: Iterable[str], fault: Callable[[str], str | None]) -> ResultEntry:
+def _entry(line: dict[str, Any], experiments: Collection[str]) -> ResultEntry:
     exp, model = _exp_and_model(line, experiments)
     names = {key: _name(line, key) for key in _NAMES}
     dataset_type = _name(line, "dataset_type")
     if dataset_type not in DATASET_TYPES:
         raise _Unusable(f"its dataset_type is {dataset_type!a}, not one of {', '.join(DATASET_TYPES)}")
     folder, files = _value(line, "relative_dir"), _value(line, "files")
-    if wrong := fault(folder):
+    if wrong := path_fault(folder):
         raise _Unusable(f"its relative_dir {wrong}")
     if not isinstance(files, list):
         raise _Unusable("its files are no list of names")
     for name in files:
-        if wrong := path_fault(name) or fault(joined_path(folder, name)):
+        if wrong := path_fault(name):
             raise _Unusable(f"a name in its files {wrong}")
     return ResultEntry(
         exp=exp,
         model=model,
         dataset_type=dataset_type,
         **names,
+        run_id=_run_id(line),
         relative_dir=joined_path(folder, ""),
         files=list(dict.fromkeys(files)),
     )
 
 
-def _exp_and_model(line: dict[str, Any], experiments: Iterable[str]) -> tuple[str, str]:
+def _exp_and_model(line: dict[str, Any], experiments: Collection[str]) -> tuple[str, str]:
     if ("exp" in line and "model" in line) or "setting" not in line:
         return _name(line, "exp"), _name(line, "model")
     setting = _name(line, "setting")
@@ -111,11 +112,11 @@ def _exp_and_model(line: dict[str, Any], experiments: Iterable[str]) -> tuple[st
     return found
 
 
-def split_setting(setting: str, experiments: Iterable[str] = EXPERIMENTS) -> tuple[str, str] | None:
+def split_setting(setting: str, experiments: Collection[str] = EXPERIMENTS) -> tuple[str, str] | None:
     """(experiment, model) of "<exp>-<model>", by the longest known experiment, as both may have dashes."""
-    for exp in sorted(experiments, key=len, reverse=True):
-        if setting.startswith(f"{exp}-") and len(setting) > len(exp) + 1:
-            return exp, setting[len(exp) + 1 :]
+    for at in range(len(setting) - 2, 0, -1):
+        if setting[at] == "-" and setting[:at] in experiments:
+            return setting[:at], setting[at + 1 :]
     return None
 
 
@@ -123,6 +124,14 @@ def _value(line: dict[str, Any], key: str) -> Any:
     if key not in line:
         raise _Unusable(f"it has no '{key}'")
     return line[key]
+
+
+def _run_id(line: dict[str, Any]) -> str:
+    """It tells runs of a cell apart, so it may be nothing or a number."""
+    value = _value(line, "run_id")
+    if value is None or value == "":
+        return ""
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else _name(line, "run_id")
 
 
 def _name(line: dict[str, Any], key: str) -> str:

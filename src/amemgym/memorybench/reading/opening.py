@@ -46,16 +46,18 @@ def load_result_summary_table(
     cache_dir: str | Path | None = None,
     root_dir: str | Path | None = None,
     missing_value: Any = None,
+    choose: str = "latest",
 ) -> pandas.DataFrame:
     """The published results as a table, in one line; or those of another repository, or of the folder `root_dir`.
 
     One row for each model and set, one column for each baseline, NaN where there is none; the other arguments and the
-    errors are those of `MemoryBenchResults.summary_table` and `from_hf`.
+    errors are those of `MemoryBenchResults.summary_table` and `from_hf`. Of a cell with several runs of which `choose`
+    cannot say which counts, the table has none: name another rule.
     """
     if root_dir is not None:
-        results = _open(root_dir, "latest")
+        results = _open(root_dir, choose)
     else:
-        results = MemoryBenchResults.from_hf(repo_id, revision=revision, cache_dir=cache_dir)
+        results = MemoryBenchResults.from_hf(repo_id, revision=revision, cache_dir=cache_dir, choose=choose)
     filters: dict[str, Any] = {"dataset_type": dataset_type, "set_name": set_name, "baselines": baselines}
     found, columns = rows(results, metric, exp=exp, models=models, missing_value=missing_value, **filters)
     return frame(found, columns, missing_value)

@@ -24,7 +24,8 @@ def name_fault(value: Any) -> str | None:
         return "is empty"
     if len(value) > _TOO_LONG:
         return f"has {len(value)} characters"
-    if any(unicodedata.category(sign) in ("Cc", "Cs") for sign in value):
+    # what prints has none, and that is quick to ask
+    if not value.isprintable() and any(unicodedata.category(sign) in ("Cc", "Cs") for sign in value):
         return f"has a control character or half a character: {value!a}"
     return None
 

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Protocol
 
 from amemgym.errors import DataError, ResultFileMissing
+from amemgym.memorybench.entry import DATASET_TYPES
+from amemgym.memorybench.problems import Problems
 from amemgym.memorybench.reading.paths import joined_path, path_fault
 
 #: a group lies at most so many folders deep: exp, model, type, set, baseline, run, step
@@ -32,16 +34,12 @@ class Place(Protocol):
         """Whether the file is there, as far as that is known without fetching it."""
         ...
 
-    def fault(self, relative: str) -> str | None:
-        """Why a path that the archive names is refused; None where it is not."""
-        ...
-
     def fetch(self, relatives: Sequence[str]) -> None:
         """Have these files at hand, together where that is faster; those that are absent are passed over."""
         ...
 
-    def listed(self) -> list[str]:
-        """All JSON files, as relative paths, sorted. Raises DataError."""
+    def listed(self, problems: Problems) -> list[str]:
+        """All JSON files, as relative paths, sorted; links that are not followed are told. Raises DataError."""
         ...
 
     def around(self) -> tuple[str, ...]:
@@ -82,6 +80,7 @@ class Folder:
             return False
 
     def fault(self, relative: str) -> str | None:
+        """Why a path is refused, by its form or by where its links lead; None where it is not."""
         if fault := path_fault(relative):
             return fault
         try:
@@ -93,13 +92,13 @@ class Folder:
     def fetch(self, relatives: Sequence[str]) -> None:
         pass
 
-    def listed(self) -> list[str]:
-        return sorted(self._walk(self._real, "", (self._real,)))
+    def listed(self, problems: Problems) -> list[str]:
+        return sorted(self._walk(self._real, "", (self._real,), problems))
 
     def around(self) -> tuple[str, ...]:
         return self._real.parts[1:]
 
-    def _walk(self, folder: Path, relative: str, above: tuple[Path, ...]) -> Iterator[str]:
+    def _walk(self, folder: Path, relative: str, above: tuple[Path, ...], problems: Problems) -> Iterator[str]:
         """Its files; `above` are the folders it lies in, so that a link to one of them is not gone round."""
         try:
             found = sorted(os.scandir(folder), key=lambda entry: entry.name)
@@ -107,16 +106,17 @@ class Folder:
             raise DataError(f"cannot read {folder}: {error.strerror or error}") from error
         for entry in found:
             at = joined_path(relative, entry.name)
-            if is_passed_over(entry.name) or path_fault(at):
+            if is_passed_over(at, self.around()) or path_fault(at):
                 continue
             real = Path(entry.path)
             if entry.is_symlink():
-                if self.fault(at):
+                if fault := self.fault(at):
+                    problems.tell(f"{self.name}/{at}", f"it {fault}; it is passed over")
                     continue
                 real = real.resolve()
             if real.is_dir():
                 if len(above) <= DEEPEST and real not in above:
-                    yield from self._walk(real, at, (*above, real))
+                    yield from self._walk(real, at, (*above, real), problems)
             elif at.endswith(".json") and real.is_file():
                 yield at
 
@@ -124,9 +124,21 @@ class Folder:
         return any(path.is_relative_to(root) for root in self._allowed)
 
 
-def is_passed_over(name: str) -> bool:
-    """Hidden folders, and caches, which hold copies in the same layout as results."""
-    return name.startswith(".") or name.lower().rstrip("_").endswith(("cache", "caches"))
+def is_passed_over(relative: str, around: Sequence[str] = ()) -> bool:
+    """Whether a path leads through a hidden folder, or through a cache, which holds copies in the same layout as
+    results. What lies below a type's folder is a set and then a baseline, whatever their names; `around` are the
+    folders that the root lies in."""
+    parts = relative.split("/")
+    before = len(around[-2:])
+    above = [*around[-2:], *parts]
+    return any(
+        part.startswith(".")
+        or (
+            part.lower().rstrip("_").endswith(("cache", "caches"))
+            and not any(name in DATASET_TYPES for name in above[max(0, before + at - 2) : before + at])
+        )
+        for at, part in enumerate(parts)
+    )
 
 
 def _blobs(root: Path) -> list[Path]:

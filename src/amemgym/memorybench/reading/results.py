@@ -108,7 +108,12 @@ class MemoryBenchResults(Groups):
         if not several:
             raise DataError("no archives to combine; give at least one")
         problems = Problems(problem for archive in several for problem in archive.problems)
-        runs = [run for archive in several for run in archive._runs.values()]
+        runs = [
+            run
+            for archive in several
+            for cell, chosen in archive._runs.items()
+            for run in (archive._undecided[cell][1] if cell in archive._undecided else [chosen])
+        ]
         return cls(" + ".join(dict.fromkeys(archive.repo_id for archive in several)), runs, problems, choose=choose)
 
     # --- whole files ---
@@ -163,8 +168,11 @@ class MemoryBenchResults(Groups):
 
         Raises ResultNotFound, ResultFileMissing, DataError.
         """
-        value = read_json(self._path(cell, SUMMARY), self._named(cell, SUMMARY))
-        return read_summary(value, self._named(cell, SUMMARY), with_details=with_details)
+        path, place = self._path(cell, SUMMARY), self._named(cell, SUMMARY)
+        summary = read_summary(read_json(path, place), place, with_details=with_details)
+        for fault in summary.faults:
+            self._told.tell(place, fault)
+        return summary
 
     def summaries(self, cells: Sequence[Cell]) -> dict[Cell, Summary | None]:
         """The summaries of several cells without the items' values; None, and a problem, where a cell's cannot be had.
@@ -213,7 +221,12 @@ class MemoryBenchResults(Groups):
         The files are read side by side; see `iter_predict` for errors.
         """
         cell = cell_of(exp, model, dataset_type, set_name, baseline)
-        return joined(self._keyed(cell, PREDICT), self._keyed(cell, DETAILS))
+
+        def tell(n: int) -> None:
+            text = f"{n} of its items would be joined if test_idx were a text in both files, or a number in both"
+            self._told.tell(str(cell), text)
+
+        return joined(self._keyed(cell, PREDICT), self._keyed(cell, DETAILS), tell)
 
     # --- tables ---
 
@@ -235,7 +248,7 @@ class MemoryBenchResults(Groups):
         is `missing_value`, else NaN in a DataFrame and None in plain rows (`as_pandas=False`, which needs no pandas).
 
         Raises UnknownName for a metric, model, set, type, baseline or experiment that there is not, with those there
-        are; UsageError without pandas.
+        are; MissingPackage (an ImportError) without pandas.
         """
         from amemgym.memorybench.reading.table import frame, rows
 
@@ -268,7 +281,7 @@ class MemoryBenchResults(Groups):
         """Have a file of several cells at hand."""
         wanted: dict[int, tuple[Place, list[str]]] = {}
         for cell in cells:
-            run = self._run(cell)
+            run = self._found(cell)
             if (at := file_of(run.entry, name)) is not None:
                 wanted.setdefault(id(run.place), (run.place, []))[1].append(at)
         for place, paths in wanted.values():

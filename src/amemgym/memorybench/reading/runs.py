@@ -6,10 +6,10 @@ A file's time says when it was copied, so it has no say. The time a run began st
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
-from amemgym.errors import DataError, UnknownName
+from amemgym.errors import DataError, ResultUndecided, UnknownName
 from amemgym.memorybench.entry import Cell, ResultEntry
 from amemgym.memorybench.problems import Problems
 from amemgym.memorybench.reading.places import Place
@@ -20,6 +20,8 @@ CHOICES = {
     "last": "the last, in the archive's order",
     "error": "none: two runs of one cell are an error",
 }
+#: how many runs are named in a message
+_NAMED = 8
 _TIME = re.compile(r"start_at_(\d{4}(?:-\d{2}){5})(?!\d)")
 #: the steps of a run, by the names of their folders: `begin`, `step_3`, `[200,300)`
 _STEP = re.compile(r"(begin)|step_(\d{1,18})|\[\d{1,18},(\d{1,18})\)")
@@ -45,25 +47,40 @@ def check_choice(choose: str) -> None:
         raise UnknownName("choice of a run", choose, CHOICES)
 
 
-def one_a_cell(runs: Iterable[Run], choose: str, problems: Problems) -> dict[Cell, Run]:
-    """The run of each cell that counts, cells in the order in which they are first met.
+def one_a_cell(
+    runs: Iterable[Run], choose: str, problems: Problems
+) -> tuple[dict[Cell, Run], dict[Cell, tuple[ResultUndecided, list[Run]]]]:
+    """The run of each cell that counts, cells in the order in which they are first met; and of the cells that the rule
+    cannot decide the error that says so, with their runs. They have the first of these in the former, for its names.
 
-    Raises UnknownName for another rule than those in CHOICES, DataError where the rule cannot decide.
+    Raises UnknownName for another rule than those in CHOICES, DataError where it is that two are an error.
     """
     check_choice(choose)
     cells: dict[Cell, list[Run]] = {}
+    known: set[Hashable] = set()
     for run in runs:
-        of_cell = cells.setdefault(run.entry.cell, [])
-        if not any(other.entry == run.entry and other.place.identity == run.place.identity for other in of_cell):
+        of_cell, entry = cells.setdefault(run.entry.cell, []), run.entry
+        key = (entry.cell, run.place.identity, entry.run_id, entry.relative_dir, tuple(entry.files))
+        if key not in known:
+            known.add(key)
             of_cell.append(run)
-    return {cell: _chosen(cell, of_cell, choose, problems) for cell, of_cell in cells.items()}
+    chosen: dict[Cell, Run] = {}
+    undecided: dict[Cell, tuple[ResultUndecided, list[Run]]] = {}
+    for cell, of_cell in cells.items():
+        try:
+            chosen[cell] = _chosen(cell, of_cell, choose, problems)
+        except ResultUndecided as error:
+            problems.tell(str(cell), f"it is missing: {error}")
+            chosen[cell], undecided[cell] = of_cell[0], (error, of_cell)
+    return chosen, undecided
 
 
 def _chosen(cell: Cell, runs: Sequence[Run], choose: str, problems: Problems) -> Run:
     if len(runs) == 1:
         return runs[0]
     names = _names(runs)
-    told = f"{len(runs)} runs of one cell: {', '.join(names)}"
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    told = f"{len(runs)} runs of one cell: {', '.join(names[:_NAMED])}{more}"
     if choose == "error":
         raise DataError(f"{cell}: {told}; say which counts with choose='latest', 'first' or 'last'")
     if choose == "latest":
@@ -71,7 +88,7 @@ def _chosen(cell: Cell, runs: Sequence[Run], choose: str, problems: Problems) ->
         latest = max(whens)
         if not all(time for time, _ in whens) or whens.count(latest) > 1:
             why = "two began at the same time" if all(time for time, _ in whens) else "not all ids have a time"
-            raise DataError(f"{cell}: {told}; {why}, so give choose='first' or 'last'")
+            raise ResultUndecided(f"{cell}: {told}; {why}, so give choose='first' or 'last'")
         at = whens.index(latest)
     else:
         at = 0 if choose == "first" else len(runs) - 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from amemgym.errors import UnknownName, UsageError
+from amemgym.errors import MissingPackage, UnknownName
 from amemgym.memorybench.entry import Cell
 from amemgym.memorybench.summary import SUMMARY_METRICS
 
@@ -54,11 +54,11 @@ def rows(
 
 
 def frame(table: Sequence[dict[str, Any]], columns: Sequence[str], missing_value: Any = None) -> pandas.DataFrame:
-    """The rows as a DataFrame; scores are float64 unless `missing_value` is no number. UsageError without pandas."""
+    """The rows as a DataFrame; scores are float64 unless `missing_value` is no number. Raises MissingPackage."""
     try:
         import pandas
     except ImportError:
-        raise UsageError(
+        raise MissingPackage(
             "a DataFrame needs pandas: pip install 'amemgym[pandas]', or ask for plain rows with as_pandas=False"
         ) from None
     made = pandas.DataFrame(list(table), columns=list(columns))

@@ -1,19 +1,21 @@
 """Why a published number is another than the items give: hypotheses, each tried by recomputing under it.
 
 They are the ways in which published summaries are known to have gone wrong. Those that can have mattered in a cell are
-tried one by one, then two and three together, exact and then rounded as the published numbers are; the first under
-which the published number comes out is named. What none explains is "not explained": nothing is guessed.
+tried one by one, then two together, exact and then rounded as the published numbers are; the first under which the
+published number comes out is named. What is in the files (a numpy value, a null) is named as it stands; items that are
+named only since a sum comes out without them are told "as if", and only where no other items fit as well. What none
+explains is "not explained": nothing is guessed.
 """
 
 from __future__ import annotations
 
 import itertools
-import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from amemgym.memorybench.aggregating.normalization import Normalization, group_of
+from amemgym.memorybench.values import total
 from amemgym.memorybench.verifying.recompute import (
     DEFAULT,
     EACH,
@@ -21,7 +23,6 @@ from amemgym.memorybench.verifying.recompute import (
     LAST,
     NULL,
     NUMPY,
-    OWN,
     Case,
     Key,
     Numbers,
@@ -30,12 +31,12 @@ from amemgym.memorybench.verifying.recompute import (
 )
 
 NOT_EXPLAINED = "not explained"
-#: how many deviations are tried together, and up to how many items three of them are
-_TOGETHER, _ITEMS = 3, 20_000
+#: how many deviations are tried together
+_TOGETHER = 2
 #: numbers with at most so many decimals, and at least so many, may have been rounded
 _MOST, _LEAST = 8, 2
-#: how many values a search looks for whose absence explains a sum
-_SEARCHED = 2
+#: how many values a search looks for whose absence explains a sum, and among how many it looks for two
+_SEARCHED, _ITEMS = 2, 20_000
 
 
 @dataclass(frozen=True)
@@ -58,14 +59,13 @@ def explain(
     deviations: Sequence[Deviation],
     differing: Mapping[Key, float],
     tolerance: float,
-    *,
-    items: int = 0,
 ) -> dict[Key, str]:
     """The causes of the published numbers in `differing`: one for all of them if there is such, else one by one."""
     digits = max((n for value in differing.values() if (n := _decimals(value)) <= _MOST), default=0)
     found: dict[Key, str] = {}
-    for combination, made in _tried(compute, deviations, items):
-        exact = [key for key, value in differing.items() if close(value, made.get(key), tolerance)]
+    for combination, made in _tried(compute, deviations):
+        # what comes out under no deviation has no cause that could be named
+        exact = [key for key, value in differing.items() if combination and close(value, made.get(key), tolerance)]
         causes = {key: _sentence(combination, key) for key in exact}
         if digits >= _LEAST:
             rounded = f"rounded to {digits} digits"
@@ -78,12 +78,11 @@ def explain(
 
 
 def _tried(
-    compute: Callable[[Way], Numbers], deviations: Sequence[Deviation], items: int
+    compute: Callable[[Way], Numbers], deviations: Sequence[Deviation]
 ) -> Iterator[tuple[Sequence[Deviation], Numbers]]:
     """What comes out under none of the deviations, each, and several together, the fewest first."""
-    most = _TOGETHER if items <= _ITEMS else _TOGETHER - 1
     first = [deviation for deviation in deviations if not deviation.is_last]
-    combinations = [of for size in range(most + 1) for of in itertools.combinations(first, size)]
+    combinations = [of for size in range(_TOGETHER + 1) for of in itertools.combinations(first, size)]
     for last in (deviation for deviation in deviations if deviation.is_last):
         combinations += [(*of, last) for size in range(2) for of in itertools.combinations(first, size)]
     for combination in combinations:
@@ -118,7 +117,7 @@ def of_sums(*, incomplete: bool) -> list[Deviation]:
 def of_case(case: Case, means: Mapping[str, float], details: Mapping[str, Sequence[float | None]]) -> list[Deviation]:
     """The deviations that can have mattered. `means` are the data sets' published means, `details` the values that the
     summary says it is of, where it has them."""
-    found = [*_zeros(case), *_repeats(case)]
+    found = [*_zeros(case), *_repeats(case), *_unkeyed(case)]
     values = case.values()
     if case.normalization is not None:
         found += _normalising(case, values)
@@ -157,13 +156,18 @@ def _told_of(of: Sequence[Record], said: str) -> Callable[[str | None], str]:
 
 
 def _repeats(case: Case) -> list[Deviation]:
-    more = [record for record in case.records if not record.first]
+    more = [record for record in case.records if record.keyed and not record.first]
     if not more:
         return []
     return [
         Deviation(_set(repeats=EACH), _told_of(more, "{} with the dataset and test_idx of an earlier one counted too")),
         Deviation(_set(repeats=LAST), _told_of(more, "{} counted in place of an earlier one with their key")),
     ]
+
+
+def _unkeyed(case: Case) -> list[Deviation]:
+    found = [record for record in case.records if not record.keyed]
+    return [Deviation(_set(unkeyed=True), _told_of(found, "{} without a test_idx counted"))] if found else []
 
 
 def _normalising(case: Case, values: Mapping[str, Sequence[float]]) -> list[Deviation]:
@@ -184,7 +188,6 @@ def _normalising(case: Case, values: Mapping[str, Sequence[float]]) -> list[Devi
         found.append(_plain("the parts of Locomo averaged as data sets of their own", ungrouped=True))
     found += [_SWAPPED, _plain("values not normalised", unscaled=True)]
     found += [_plain(f"normalised by other statistics: {name}", statistics=name) for name in case.alternatives]
-    found.append(_plain(f"normalised by other statistics: those of {OWN}", statistics=OWN))
     return found
 
 
@@ -237,50 +240,53 @@ def _compared(lost: Counter[float], extra: Counter[float], ours: Counter[float])
 
 
 def _searched(case: Case, values: Mapping[str, Sequence[float]], means: Mapping[str, float]) -> _Replaced:
-    """One or two values without which (or as 0) a data set's published mean comes out."""
+    """One or two values without which (or as 0) a data set's published mean comes out, where no others do as well: many
+    would for scores of few steps."""
     found: _Replaced = {}
     for name, of in values.items():
-        n, mean = case.published.get(name), means.get(name)
-        if n is None or mean is None or not of or not 0 <= len(of) - n <= _SEARCHED:
+        n, mean, whole = case.published.get(name), means.get(name), total(of)
+        if n is None or mean is None or not of or whole is None or not 0 <= len(of) - n <= _SEARCHED:
             continue
-        lost = _adding_up_to(of, math.fsum(of) - mean * n, [len(of) - n] if n < len(of) else [1, _SEARCHED])
-        if lost is None:
+        as_zero = n == len(of)
+        fitting = _adding_up_to(of, whole - mean * n, as_zero=as_zero, counts=[1, 2] if as_zero else [len(of) - n])
+        if len(fitting) != 1:
             continue
+        (lost,) = fitting
         kept = Counter(of)
         kept.subtract(lost)
-        zeros = [0.0] * (len(lost) if n == len(of) else 0)
         shown = " and ".join(f"{value:.6g}" for value in lost)
-        said = f"{items_(len(lost))} (of value {shown}) {'counted as 0' if zeros else 'left out'}"
-        found[name] = [*kept.elements(), *zeros], said
+        was = f"{'was' if len(lost) == 1 else 'were'} {'counted as 0' if as_zero else 'left out'}"
+        said = f"as if {items_(len(lost))} (of value {shown}) {was}"
+        found[name] = [*kept.elements(), *([0.0] * len(lost) if as_zero else [])], said
     return found
 
 
-def _adding_up_to(values: Sequence[float], total: float, counts: Sequence[int]) -> tuple[float, ...] | None:
-    """So many of the values that add up to the total, None where none do."""
-    near = 1e-9 * max(1.0, abs(total), *map(abs, values))
-    if abs(total) <= near:
-        return None
-    for count in counts:
-        if count == 1:
-            single = next((value for value in values if abs(value - total) <= near), None)
-            if single is not None:
-                return (single,)
-        elif len(values) <= _ITEMS:
-            pair = _pair(sorted(values), total, near)
-            if pair is not None:
-                return pair
-    return None
+def _adding_up_to(
+    values: Sequence[float], whole: float, *, as_zero: bool, counts: Sequence[int]
+) -> set[tuple[float, ...]]:
+    """Of the values, those (by themselves, and by twos) that add up to the whole. A 0 counted as 0 changes nothing."""
+    near = 1e-9 * max(1.0, abs(whole), *map(abs, values))
+    many = Counter(value for value in values if value or not as_zero)
+    found: set[tuple[float, ...]] = set()
+    if as_zero and abs(whole) <= near:
+        return found
+    if 1 in counts:
+        found |= {(value,) for value in many if abs(value - whole) <= near}
+    if 2 in counts and len(values) <= _ITEMS:
+        found |= _pairs(many, whole, near)
+    return found
 
 
-def _pair(values: Sequence[float], total: float, near: float) -> tuple[float, float] | None:
+def _pairs(many: Counter[float], whole: float, near: float) -> set[tuple[float, ...]]:
+    found: set[tuple[float, ...]] = set()
+    values = sorted(many)
     low, high = 0, len(values) - 1
-    while low < high:
-        more = values[low] + values[high] - total
-        # a 0 counted as 0 explains nothing
-        if abs(more) <= near and values[low] and values[high]:
-            return values[low], values[high]
+    while low <= high:
+        more = values[low] + values[high] - whole
+        if abs(more) <= near and (low < high or many[values[low]] > 1):
+            found.add((values[low], values[high]))
         low, high = (low + 1, high) if more < 0 else (low, high - 1)
-    return None
+    return found
 
 
 def _replaced(name: str, said: Mapping[str, str]) -> Deviation:

@@ -20,6 +20,7 @@ from amemgym.memorybench.summary import (
     DatasetSummary,
     Summary,
 )
+from amemgym.memorybench.values import count, mapping, number
 from amemgym.memorybench.verifying import causes, recompute
 from amemgym.memorybench.verifying.causes import Deviation, items_
 from amemgym.memorybench.verifying.gathered import Items
@@ -79,7 +80,7 @@ def check_sums(
         published_numbers(summary),
         compute(Way()),
         lambda key: f"the set is not complete, {', '.join(absent) or 'a data set'} has no sum",
-        lambda: (compute, causes.of_sums(incomplete=incomplete), 0),
+        lambda: (compute, causes.of_sums(incomplete=incomplete)),
     )
 
 
@@ -92,7 +93,7 @@ def _implied(summary: Summary, normalization: Normalization | None) -> Numbers:
             continue
         if statistics.why_no_minmax is None:
             width = statistics.high - statistics.low
-            found[Key(MEAN, name)] = one.minmax.total / one.minmax.n * width + statistics.low
+            found[Key(MEAN, name)] = number(one.minmax.total / one.minmax.n * width + statistics.low)
     return found
 
 
@@ -119,7 +120,7 @@ def check_values(findings: CellFindings, summary: Summary, means: Means) -> None
         published_numbers(summary),
         {key: value for key, value in ours.items() if value is not None},
         lambda key: "no value",
-        lambda: (lambda way: recompute.numbers(case, way), causes.of_case(case, _means(summary), {}), len(records)),
+        lambda: (lambda way: recompute.numbers(case, way), causes.of_case(case, _means(summary), {})),
     )
 
 
@@ -135,6 +136,9 @@ def check_items(
             undecided[name] = "evaluate_details.json has no items of it"
     for name, why in undecided.items():
         findings.unchecked(f"data set {name}: {why}")
+    for name, score in summary.scores.items():
+        if score is not None and name not in SUMMARY_METRICS:
+            findings.unchecked(f"metric {name}: no formula for it over data sets is known")
     if means.normalization is None:
         findings.unchecked("normalised values: there are no statistics (give the file of them)")
         ours = {key: value for key, value in ours.items() if key.metric == MEAN or key.metric.endswith(" n")}
@@ -159,13 +163,13 @@ def check_items(
         apart = recompute.numbers(case(), Way(ungrouped=True))
         ours |= {key: value for key, value in apart.items() if key.dataset in summary.datasets}
 
-    def hypotheses() -> tuple[Callable[[Way], Numbers], list[Deviation], int]:
+    def hypotheses() -> tuple[Callable[[Way], Numbers], list[Deviation]]:
         made = case()
         found = causes.of_case(made, _means(summary), summary.details or {})
         omitted = [name for name in aggregate.datasets if name not in summary.datasets]
         if omitted and summary.datasets:
             found.append(causes.omitted(made, omitted))
-        return lambda way: recompute.numbers(made, way), found, len(records)
+        return lambda way: recompute.numbers(made, way), found
 
     findings.compare(ITEMS, published, ours, lambda key: _reason(key, aggregate), hypotheses)
 
@@ -188,14 +192,14 @@ def check_single(findings: CellFindings, summary: Summary, items: Items, again: 
         else:
             findings.unchecked(f"metric {name}: {whys.get(name, 'no item has a value of it')}")
 
-    def hypotheses() -> tuple[Callable[[Way], Numbers], list[Deviation], int]:
+    def hypotheses() -> tuple[Callable[[Way], Numbers], list[Deviation]]:
         case = Case(again().by_metric([name for name in names if name not in scores]), None)
         whole = {Key(MEAN, name): value for name, value in scores.items()}
 
         def compute(way: Way) -> Numbers:
             return {key: value for key, value in recompute.numbers(case, way).items() if key.metric == MEAN} | whole
 
-        return compute, causes.of_case(case, {}, {}), len(case.records)
+        return compute, causes.of_case(case, {}, {})
 
     def why(key: Key) -> str:
         return whys.get(str(key.dataset), "no item has a value of it")
@@ -244,8 +248,6 @@ def warn_of_items(findings: CellFindings, items: Items, means: Means) -> None:
     aggregate = items.aggregate
     if items.unreadable:
         findings.warn(f"{items_(items.unreadable)} left out that cannot be read ({items.fault})")
-    if items.repeated:
-        findings.warn(f"{items_(items.repeated)} left out with the dataset and test_idx of an earlier one")
     failed = sum(one.failed for one in aggregate.datasets.values())
     if failed:
         findings.warn(f"{items_(failed)} without a score since the judge failed")
@@ -263,6 +265,26 @@ def warn_of_items(findings: CellFindings, items: Items, means: Means) -> None:
                 f"data set {name}: its values ({one.lowest:g} to {one.highest:g}) are normalised by statistics of"
                 f" another scale ({statistics.low:g} to {statistics.high:g})"
             )
+
+
+def warn_of_cases(findings: CellFindings, summary: Summary, items: Items) -> None:
+    """Where `case_statistics` (of the set, or of each data set) count other cases than there are items."""
+    datasets = items.aggregate.datasets
+    for name, given in {"": summary.cases, **mapping(summary.cases)}.items():
+        counted = [one for dataset, one in datasets.items() if name in ("", dataset)]
+        total, failed = (count(mapping(given).get(key)) for key in ("total", "failed"))
+        if total is None or not counted:
+            continue
+        n, missing = sum(one.n for one in counted), sum(one.missing for one in counted)
+        is_open = any("metric" in one.why for one in counted)  # nobody knows which of these items have a value
+        if total == n + missing and (failed in (None, missing) or is_open):
+            continue
+        of = f" of data set {name}" if name else ""
+        lost = "" if failed is None else f", {failed} failed"
+        findings.warn(
+            f"case_statistics{of}: {total} in total{lost}, where evaluate_details.json has {items_(n + missing)},"
+            f" {missing} without a value"
+        )
 
 
 def _numbers_of(aggregate: Aggregate) -> Numbers:

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from amemgym.errors import DataError
 from amemgym.memorybench.aggregating.aggregate import Aggregate, Tallies
-from amemgym.memorybench.aggregating.metric import JUDGE_ERROR, Metrics, parts
+from amemgym.memorybench.aggregating.metric import Metrics, judge_failed, parts
 from amemgym.memorybench.aggregating.normalization import Normalization, group_of
-from amemgym.memorybench.items import Item, ItemKey
+from amemgym.memorybench.items import Item, ItemKey, key_of
 from amemgym.memorybench.summary import ACCURACY, JUDGE, RANDOM, UPPER_BOUND
 from amemgym.memorybench.values import number
 from amemgym.memorybench.verifying.recompute import JUDGED, NULL, Record, kind_of
@@ -38,31 +38,31 @@ class Items:
     """What one pass over a group's items gave: the aggregate, and enough of each item to try causes on it."""
 
     aggregate: Aggregate
-    kept: list[tuple[tuple[str, Any], str, str | None, float | None, str]]
-    every: list[tuple[tuple[str, Any], Mapping[str, Any]]]
-    repeated: int
+    kept: list[tuple[ItemKey | None, str, str | None, float | None, str]] = field(default_factory=list)
+    every: list[tuple[ItemKey | None, Mapping[str, Any]]] = field(default_factory=list)
     unreadable: int = 0
     fault: str = ""
     datasets: set[str] = field(default_factory=set)
     #: of a set of one data set, the items that have what a memory score is of
     bounded: list[Bounded] = field(default_factory=list)
 
-    def keys(self) -> set[tuple[str, Any]]:
-        """The items, by data set and test_idx."""
-        return {row[0] for row in self.kept} | {key for key, _ in self.every}
+    def keys(self) -> set[ItemKey]:
+        """The items that have a key."""
+        kept = {row[0] for row in self.kept if row[0] is not None}
+        return kept | {key for key, _ in self.every if key is not None}
 
-    def scored(self) -> Iterator[tuple[tuple[str, Any], float]]:
-        """The items that have a value, with it; of a set of one data set, the first of their metrics."""
-        yield from ((key, value) for key, _, _, value, _ in self.kept if value is not None)
+    def scored(self) -> Iterator[tuple[ItemKey, float]]:
+        """The items that have a key and a value, with it; of a set of one data set, the first of their metrics."""
+        yield from ((key, value) for key, _, _, value, _ in self.kept if key is not None and value is not None)
         for key, metrics in self.every:
             value = next((found for one in metrics.values() if (found := number(one)) is not None), None)
-            if value is not None:
+            if key is not None and value is not None:
                 yield key, value
 
     def records(self) -> list[Record]:
         """Every item under its data set's metric."""
         chosen = {name: one.metric for name, one in self.aggregate.datasets.items()}
-        rows = []
+        rows: list[tuple[Any, Record]] = []
         for key, dataset, metric, value, kind in self.kept:
             is_of = metric is not None and metric == chosen[group_of(dataset)]
             rows.append((key, Record(dataset, value if is_of else None, kind if is_of or kind == JUDGED else NULL)))
@@ -70,22 +70,25 @@ class Items:
 
     def by_metric(self, names: Iterable[str]) -> list[Record]:
         """Every item under each of the metrics, which stands for the data set."""
-        rows = []
+        rows: list[tuple[Any, Record]] = []
         for name in names:
             for key, metrics in self.every:
-                failed = name == JUDGE and number(metrics.get(JUDGE_ERROR)) == 1
+                failed = name == JUDGE and judge_failed(metrics)
                 value = None if failed else number(metrics.get(name))
-                rows.append(((name, key), Record(name, value, JUDGED if failed else kind_of(metrics.get(name)))))
+                place = None if key is None else (name, key)
+                rows.append((place, Record(name, value, JUDGED if failed else kind_of(metrics.get(name)))))
         return _marked(rows)
 
 
 def _marked(rows: list[tuple[Any, Record]]) -> list[Record]:
-    """The records with which is the first and the last of its key."""
+    """The records with which is the first and the last of its key, and which has none."""
     last = {key: at for at, (key, _) in enumerate(rows)}
     seen: set[Any] = set()
     made = []
     for at, (key, record) in enumerate(rows):
-        made.append(Record(record.dataset, record.value, record.kind, key not in seen, last[key] == at))
+        is_keyed = key is not None
+        first, is_last = is_keyed and key not in seen, is_keyed and last[key] == at
+        made.append(Record(record.dataset, record.value, record.kind, first, is_last, is_keyed))
         seen.add(key)
     return made
 
@@ -93,13 +96,14 @@ def _marked(rows: list[tuple[Any, Record]]) -> list[Record]:
 def read_items(
     records: Iterable[Any], metrics: Metrics | None, normalization: Normalization | None, *, single: str | None = None
 ) -> Items:
-    """One pass over a group's items; each counts once, the first of its key. `single` is the one data set's name."""
+    """One pass over a group's items; each counts once, the first of its key (`items.key_of`), and none without a key.
+    `single` is the one data set's name."""
     tallies = Tallies(None if single is not None else normalization, metrics)
-    items = Items(tallies.aggregate(), [], [], 0)
-    seen: set[Any] = set()
+    items = Items(tallies.aggregate())
+    seen: set[ItemKey] = set()
     for at, record in enumerate(records):
         place = f"element {at} of evaluate_details.json"
-        if single is not None and isinstance(record, Mapping) and "dataset" not in record:
+        if single is not None and isinstance(record, Mapping) and not record.get("dataset"):
             record = {**record, "dataset": single}
         try:
             dataset, values = parts(record, place)
@@ -108,16 +112,13 @@ def read_items(
             items.fault = items.fault or str(error)
             continue
         read = tallies.picker.read(record, place)
-        index = record.get("test_idx") if isinstance(record, Mapping) else record.key.test_idx
         items.datasets.add(dataset)
-        key = (dataset, at if index is None or not isinstance(index, int | float | str) else index)
-        if key in seen:
-            items.repeated += 1
-        else:
+        key = key_of(record) if isinstance(record, Mapping) else record.key
+        if key is not None and key not in seen:
+            seen.add(key)
             tallies.add_read(read, record)
             if single is not None:
                 items.bounded += Bounded.of(record, values)
-        seen.add(key)
         if single is not None:
             items.every.append((key, values))
             continue

@@ -6,8 +6,6 @@ done is found out by doing it: `numbers` with that `Way` must give the number th
 
 from __future__ import annotations
 
-import math
-import statistics as st
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -15,7 +13,7 @@ from typing import Any, NamedTuple
 from amemgym.memorybench.aggregating.aggregate import Overall, overall
 from amemgym.memorybench.aggregating.normalization import Normalization, Statistics, group_of
 from amemgym.memorybench.summary import AVERAGE, SUMMARY_METRICS, WEIGHTED, Sums
-from amemgym.memorybench.values import number
+from amemgym.memorybench.values import number, total
 
 
 class Key(NamedTuple):
@@ -43,7 +41,8 @@ MOST_FILLED = 100_000
 @dataclass(frozen=True)
 class Record:
     """One item as its file has it. `kind` is "" of a plain value, NUMPY of a numpy number written as text, NULL of
-    none, JUDGED of one whose judge failed. Of the items with one key it may be the `first`, the `last`, or both.
+    none, JUDGED of one whose judge failed. Of the items with one key it may be the `first`, the `last`, or both;
+    without a key (`keyed`) it is neither.
     """
 
     dataset: str
@@ -51,6 +50,7 @@ class Record:
     kind: str = ""
     first: bool = True
     last: bool = True
+    keyed: bool = True
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,7 @@ class Way:
 
     zeros: frozenset[str] = frozenset()
     repeats: str = FIRST
+    unkeyed: bool = False
     partial: bool = False
     flat_as_zero: bool = False
     clipped: bool = False
@@ -71,7 +72,6 @@ class Way:
 
 
 DEFAULT = Way()
-OWN = "its own values"
 
 
 @dataclass(frozen=True)
@@ -114,14 +114,14 @@ def numbers(case: Case, way: Way = DEFAULT) -> Numbers:
         absent.update(dict.fromkeys((name for name in case.normalization if name not in values), ""))
     for name, of in values.items():
         found[Key(MEAN, name)] = _mean(of)
-        for kind, scale in _scales(case, way, name, of).items():
+        for kind, scale in _scales(case, way, name).items():
             if not of:
                 continue
             if scale is None:
                 whys[kind][name] = ""
             else:
                 scaled = [scale(value) for value in of]
-                sums[kind][name] = Sums(_sum(scaled), len(scaled), _mean(scaled))
+                sums[kind][name] = Sums(total(scaled), len(scaled), _mean(scaled))
                 found.update(of_sums(kind, name, sums[kind][name]))
     made = overall(sums["minmax"], sums["z"], whys, absent, partial=way.partial)
     return found | of_overall(made, {kind: [*of.values()] for kind, of in sums.items()}, swapped=way.swapped)
@@ -170,7 +170,7 @@ def _triple(sums: Sums) -> tuple[float | None, float | None, float | None]:
 def _counted(records: Iterable[Record], way: Way) -> list[float]:
     found = []
     for record in records:
-        if not (record.first if way.repeats == FIRST else record.last if way.repeats == LAST else True):
+        if not _counts(record, way):
             continue
         if record.kind in way.zeros:
             found.append(0.0)
@@ -179,16 +179,22 @@ def _counted(records: Iterable[Record], way: Way) -> list[float]:
     return found
 
 
-def _scales(case: Case, way: Way, name: str, of: Sequence[float]) -> dict[str, Callable[[float], float] | None]:
+def _counts(record: Record, way: Way) -> bool:
+    if not record.keyed:
+        return way.unkeyed
+    return record.first if way.repeats == FIRST else record.last if way.repeats == LAST else True
+
+
+def _scales(case: Case, way: Way, name: str) -> dict[str, Callable[[float], float] | None]:
     """How the data set's values are normalised, by kind; None where its statistics do not allow it."""
     if way.unscaled:
         return {"minmax": float, "z": float}
-    found = _statistics(case, way, name, of)
+    found = _statistics(case, way, name)
     if found is None:
         return {"minmax": None, "z": None}
     scales: dict[str, Callable[[float], float] | None] = {
-        "minmax": None if found.why_no_minmax else lambda value: _number(found.minmax(value)),
-        "z": None if found.why_no_z else lambda value: _number(found.z(value)),
+        "minmax": None if found.why_no_minmax else lambda value: _sure(found.minmax(value)),
+        "z": None if found.why_no_z else lambda value: _sure(found.z(value)),
     }
     if way.flat_as_zero:
         # the original takes a spread of at most 1e-6 for none
@@ -199,27 +205,20 @@ def _scales(case: Case, way: Way, name: str, of: Sequence[float]) -> dict[str, C
     return scales
 
 
-def _statistics(case: Case, way: Way, name: str, of: Sequence[float]) -> Statistics | None:
-    if way.statistics == OWN:
-        return Statistics(min(of), max(of), st.fmean(of), st.pstdev(of)) if of else None
+def _statistics(case: Case, way: Way, name: str) -> Statistics | None:
     found = case.alternatives[way.statistics] if way.statistics else case.normalization
     return None if found is None else found.get(group_of(name))
 
 
-def _number(value: float | None) -> float:
-    return 0.0 if value is None else value
-
-
-def _sum(values: Sequence[float]) -> float | None:
-    try:
-        return number(math.fsum(values))
-    except (OverflowError, ValueError):
-        return None
+def _sure(value: float | None) -> float:
+    """What is no missing value, as the statistics allow one."""
+    assert value is not None
+    return value
 
 
 def _mean(values: Sequence[float]) -> float | None:
-    total = _sum(values)
-    return total / len(values) if values and total is not None else None
+    whole = total(values)
+    return whole / len(values) if values and whole is not None else None
 
 
 def kind_of(value: Any) -> str:

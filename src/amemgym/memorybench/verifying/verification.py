@@ -8,6 +8,7 @@ from typing import Any
 
 from amemgym.memorybench.aggregating.collected import CollectedCell
 from amemgym.memorybench.entry import Cell
+from amemgym.memorybench.values import number
 from amemgym.memorybench.verifying.causes import NOT_EXPLAINED, Deviation, close, explain
 from amemgym.memorybench.verifying.recompute import Key, Numbers, Way
 
@@ -32,8 +33,8 @@ class Difference:
 
     @property
     def difference(self) -> float | None:
-        """Published less recomputed."""
-        return None if self.recomputed is None else self.published - self.recomputed
+        """Published less recomputed; None where that is no finite number."""
+        return None if self.recomputed is None else number(self.published - self.recomputed)
 
     @property
     def explained(self) -> bool:
@@ -118,9 +119,7 @@ class CellFindings:
 
     def unchecked(self, why: str) -> None:
         """Something could not be checked."""
-        remark = Remark(self.cell, why)
-        if remark not in self._verification.unchecked[-20:]:
-            self._verification.unchecked.append(remark)
+        self._verification.unchecked.append(Remark(self.cell, why))
 
     def warn(self, text: str) -> None:
         """Something is odd."""
@@ -132,12 +131,12 @@ class CellFindings:
         published: Numbers,
         recomputed: Numbers,
         why: Callable[[Key], str],
-        hypotheses: Callable[[], tuple[Callable[[Way], Numbers], list[Deviation], int]],
+        hypotheses: Callable[[], tuple[Callable[[Way], Numbers], list[Deviation]]],
         *,
         single: bool = False,
     ) -> None:
         """Compare the published numbers that are recomputed. `why` says why one came out as None; `hypotheses` gives,
-        when they are needed, the way to recompute, the deviations to try, and of how many items. Of a `single` data set
+        when they are needed, the way to recompute and the deviations to try. Of a `single` data set
         the numbers are its metrics', which stand in the keys in place of a data set."""
         tolerance = self._verification.tolerance
         differing: dict[Key, float] = {}
@@ -154,8 +153,7 @@ class CellFindings:
                 differing[key] = value
         if not differing:
             return
-        compute, deviations, items = hypotheses()
-        causes = explain(compute, deviations, differing, tolerance, items=items)
+        causes = explain(*hypotheses(), differing, tolerance)
         for key, value in differing.items():
             ours = recomputed[key]
             cause = causes.get(key, NOT_EXPLAINED if ours is not None else f"{NOT_EXPLAINED} (no number: {why(key)})")

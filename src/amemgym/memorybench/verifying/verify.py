@@ -6,17 +6,19 @@ normalised by the published statistics. A difference's cause is found by trying 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from amemgym import files
-from amemgym.errors import AMemGymError, UnknownName
+from amemgym.errors import AMemGymError, UnknownName, UsageError
 from amemgym.memorybench.aggregating.archive_statistics import archive_statistics
 from amemgym.memorybench.aggregating.collected import Collected, CollectedCell, read_collected
 from amemgym.memorybench.aggregating.metric import Metrics
 from amemgym.memorybench.aggregating.normalization import Normalization, group_of, read_normalizations
 from amemgym.memorybench.entry import DETAILS, MANIFEST, PREDICT, Cell
+from amemgym.memorybench.items import ItemKey, key_of
 from amemgym.memorybench.reading.opening import open_results
 from amemgym.memorybench.reading.results import MemoryBenchResults
 from amemgym.memorybench.verifying.causes import items_
@@ -26,6 +28,7 @@ from amemgym.memorybench.verifying.checks import (
     check_single,
     check_sums,
     check_values,
+    warn_of_cases,
     warn_of_items,
 )
 from amemgym.memorybench.verifying.gathered import Items, read_items
@@ -57,8 +60,11 @@ def verify(
     is the statistics or their file; without it they are looked for in the archive's root and its configs/. `metrics`
     chooses the items' metric (see `metric`), `tolerance` is absolute up to 1 and relative above. `replies` also looks
     through the replies for those that are an error's words. The rest selects cells. What is missing is told in the
-    result. Raises UnknownName, and DataError where an archive or a given file of statistics cannot be read at all.
+    result. Raises UnknownName, UsageError where no archive is given or the tolerance is no number, and DataError where
+    an archive or a given file of statistics cannot be read at all.
     """
+    if not (math.isfinite(tolerance) and tolerance >= 0):
+        raise UsageError(f"the tolerance is {tolerance}; it should be a number that is not negative, such as 1e-9")
     made = Verification(tolerance)
     given = read_normalizations(normalization) if isinstance(normalization, str | Path) else normalization
     sets = _Sets(dataset_type, _several(set_names), _several(baselines))
@@ -70,7 +76,7 @@ def verify(
         for source in collected:
             _verify_collected(made, read_collected(source), given, sets)
         rest = [source for source in sources if source not in collected]
-        if not rest:
+        if collected and not rest:
             return made
         opened = open_results(rest, choose)
     cells = opened.select(exp=exp, models=models, **sets._asdict())
@@ -99,15 +105,13 @@ class _Sets(NamedTuple):
     def check(self, cells: Iterable[CollectedCell]) -> None:
         """Raises UnknownName for a name that no cell has."""
         of_type = [self.dataset_type] if self.dataset_type is not None else []
-        for kind, wanted, there in zip(
-            ("type of set", "set", "baseline"),
-            (of_type, self.set_names or (), self.baselines or ()),
-            zip(*cells, strict=True),
-            strict=True,
-        ):
+        known = list(cells)
+        asked = (of_type, self.set_names or (), self.baselines or ())
+        for at, (kind, wanted) in enumerate(zip(("type of set", "set", "baseline"), asked, strict=True)):
+            there = dict.fromkeys(cell[at] for cell in known)
             for name in wanted:
                 if name not in there:
-                    raise UnknownName(kind, name, dict.fromkeys(there))
+                    raise UnknownName(kind, name, there)
 
 
 def _several(names: str | Sequence[str] | None) -> Sequence[str] | None:
@@ -185,6 +189,7 @@ def _verify_cell(
         return read_items(archive.load_evaluate_details(cell), metrics, own, single=single)
 
     warn_of_items(findings, items, means)
+    warn_of_cases(findings, summary, items)
     if single is None:
         check_items(findings, summary, items, means, again)
     else:
@@ -193,16 +198,17 @@ def _verify_cell(
         _look_at_replies(findings, archive, cell, items)
     findings.close()
     # of all cells, the names of their data sets are kept, and no items
-    return Items(items.aggregate, [], [], 0, datasets=items.datasets)
+    return Items(items.aggregate, datasets=items.datasets)
 
 
 def _look_at_replies(findings: CellFindings, archive: MemoryBenchResults, cell: Cell, items: Items) -> None:
     """Warn of replies that are an error's words and have a score, and of items that only one file has."""
-    failed, answered = set(), set()
+    failed: set[ItemKey] = set()
+    answered: set[ItemKey] = set()
     try:
         for record in archive.iter_predict(cell):
-            if isinstance(record, Mapping):
-                key = (record.get("dataset", cell.set_name), record.get("test_idx"))
+            key = key_of(record, cell.set_name if cell.dataset_type == "single" else None)
+            if key is not None:
                 answered.add(key)
                 if str(record.get("response", "")).strip() == ERROR_REPLY:
                     failed.add(key)

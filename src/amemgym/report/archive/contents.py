@@ -17,10 +17,10 @@ from rich.markup import escape
 from amemgym.clean import clean
 from amemgym.errors import DataError
 from amemgym.memorybench.aggregating.normalization import group_of
+from amemgym.memorybench.comparing.contents import Contents
 from amemgym.memorybench.comparing.details import count_values
 from amemgym.memorybench.entry import DETAILS, GROUP_FILES, PREDICT, RUN_CONFIG, Cell
 from amemgym.memorybench.items import Joined, key_of
-from amemgym.memorybench.reading.contents import Contents
 from amemgym.memorybench.reading.results import MemoryBenchResults
 from amemgym.memorybench.summary import UNFINISHED, Summary
 from amemgym.report.archive.layout import one_line
@@ -77,12 +77,14 @@ def print_cell(console: Console, results: MemoryBenchResults, cell: Cell, items:
             _say(console, f"  warning: {warning}", "yellow")
         if summary.finished is False and not any(warning.startswith(UNFINISHED) for warning in summary.warnings):
             _say(console, f"  warning: {UNFINISHED}", "yellow")
+        if summary.cases is not None:
+            _say(console, f"  case_statistics: {_short(summary.cases)}")
     if rows := list(_datasets(summary, *(counted or (Counter(), Counter())))):
         console.print()
         print_whole(console, table_of(_DATASETS, rows, 1))
     if RUN_CONFIG in there and (config := _tried(console, lambda: results.run_config(cell))) is not None:
         _say(console, "\nrun_config.json, without keys", "bold")
-        lines = json.dumps(clean(config), indent=2, ensure_ascii=False).splitlines()
+        lines = _json(config, indent=2).splitlines()
         for line in lines[:LINES]:
             _say(console, line)
         if len(lines) > LINES:
@@ -153,9 +155,16 @@ def _prompt(messages: Any) -> Any:
 def _short(value: Any) -> str:
     if value is None:
         return NONE
-    text = value if isinstance(value, str) else json.dumps(clean(value), ensure_ascii=False, default=str)
+    text = value if isinstance(value, str) else _json(value)
     line = one_line(text)  # before it is cut, as half a key could not be found
     return line if len(line) <= LONGEST else f"{line[:LONGEST]}… ({count(len(text))} characters)"
+
+
+def _json(value: Any, indent: int | None = None) -> str:
+    try:
+        return json.dumps(clean(value), ensure_ascii=False, indent=indent, default=str)
+    except RecursionError:
+        return "nested too deeply to be shown"
 
 
 def _tried(console: Console, read: Callable[[], _T]) -> _T | None:

@@ -9,12 +9,12 @@ from rich.console import Console
 from rich.markup import escape
 
 from amemgym import files
+from amemgym.clean import clean
 from amemgym.memorybench.verifying.verification import Difference, Remark, Verification, plural
 from amemgym.report.archive.layout import one_line
 from amemgym.report.archive.terminal import table_of
 from amemgym.report.table import print_whole
 from amemgym.report.wording import NONE
-from amemgym.secrets import redact
 
 HEADER = ("cell", "number", "from", "cause", "published", "recomputed", "difference")
 #: of how many cells' numbers the terminal shows; the file has all
@@ -92,5 +92,5 @@ def _say(console: Console, text: str, style: str = "") -> None:
 def write_verification(made: Verification, out: str | Path) -> Path:
     """Write everything found as JSON, whole or not at all; returns the file. Raises StorageError."""
     path = files.at_home(out)
-    files.write_atomically(path, redact(files.pretty_json(made.as_dict())))
+    files.write_atomically(path, files.pretty_json(clean(made.as_dict())))
     return path
