@@ -196,7 +196,7 @@ def test_show_lists_every_problem_and_the_cases_of_a_cell(tmp_path: Path) -> Non
     with (root / "manifest.jsonl").open("a", encoding="utf-8") as manifest:
         manifest.write("no json\n" * 30)
     note = succeeded(inside("memorybench", "table", root)).err.splitlines()[-1]
-    assert note.startswith("note: 20 more problems; amemgym memorybench show lists")
+    assert note.startswith("note: 30 problems in all; amemgym memorybench show lists them")
     assert succeeded(inside("memorybench", "show", root)).out.count("it is not JSON") == 30
     said = 'case_statistics: {"Alpha": {"total": 1, "failed": 0}}'
     assert said in succeeded(inside("memorybench", "show", root, "--baselines", "a")).out

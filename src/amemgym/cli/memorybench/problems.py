@@ -30,6 +30,5 @@ def show_problems(results: MemoryBenchResults, told: Collection[str] = ()) -> No
 
 def _where(n: int) -> str:
     return (
-        f"{n} problems in all; amemgym memorybench show, with the same archives and --choose, lists the archive's, and"
-        " of one cell (--models, --sets, --baselines) those of its items"
+        f"{n} problems in all; amemgym memorybench show lists them (those of items: with options that leave one cell)"
     )
