@@ -29,6 +29,4 @@ def show_problems(results: MemoryBenchResults, told: Collection[str] = ()) -> No
 
 
 def _where(n: int) -> str:
-    return (
-        f"{n} problems in all; amemgym memorybench show lists them (those of items: with options that leave one cell)"
-    )
+    return f"{n} problems in all; amemgym memorybench show lists them (those of items: of one cell)"

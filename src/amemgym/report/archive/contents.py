@@ -25,7 +25,7 @@ from amemgym.memorybench.reading.results import MemoryBenchResults
 from amemgym.memorybench.summary import UNFINISHED, Summary
 from amemgym.report.archive.layout import one_line
 from amemgym.report.archive.terminal import table_of
-from amemgym.report.table import print_whole
+from amemgym.report.table import print_whole, with_interval
 from amemgym.report.wording import NONE, count, number
 
 _T = TypeVar("_T")
@@ -71,7 +71,7 @@ def print_cell(console: Console, results: MemoryBenchResults, cell: Cell, items:
     summary = _tried(console, lambda: results.summary(cell, with_details=False))
     counted = _tried(console, lambda: _counted(results, cell)) if DETAILS in there else None
     if summary is not None:
-        scores = ", ".join(f"{name} {number(score)}" for name, score in summary.scores.items())
+        scores = ", ".join(_score(summary, name) for name in summary.scores)
         _say(console, f"  summary ({summary.form}): {scores or NONE}")
         for warning in summary.warnings:
             _say(console, f"  warning: {warning}", "yellow")
@@ -79,7 +79,9 @@ def print_cell(console: Console, results: MemoryBenchResults, cell: Cell, items:
             _say(console, f"  warning: {UNFINISHED}", "yellow")
         if summary.cases is not None:
             _say(console, f"  case_statistics: {_short(summary.cases)}")
-    if rows := list(_datasets(summary, *(counted or (Counter(), Counter())))):
+    if summary is not None and not summary.datasets and counted is not None:  # it has no table of data sets
+        _say(console, f"  items: {', '.join(f'{name} {count(n)}' for name, n in counted[0].items()) or NONE}")
+    elif rows := list(_datasets(summary, *(counted or (Counter(), Counter())))):
         console.print()
         print_whole(console, table_of(_DATASETS, rows, 1))
     if RUN_CONFIG in there and (config := _tried(console, lambda: results.run_config(cell))) is not None:
@@ -92,6 +94,13 @@ def print_cell(console: Console, results: MemoryBenchResults, cell: Cell, items:
     for joined in islice(_joined(results, cell, there), items):
         _item(console, joined)
     _problems(console, results)
+
+
+def _score(summary: Summary, name: str) -> str:
+    """A metric with its interval and n, as far as the summary says them."""
+    shown = f"{name} {with_interval(summary.scores[name], summary.intervals.get(name))}"
+    n = summary.counts.get(name)
+    return shown if n is None else f"{shown} (n {count(n)})"
 
 
 def _joined(results: MemoryBenchResults, cell: Cell, there: Collection[str]) -> Iterator[Joined]:
