@@ -168,7 +168,7 @@ def _memory_kept(agent: Mapping[str, Any], episodes: Sequence[EpisodeResult]) ->
     """After how many periods something had been written to a memory that can tell what it holds, and how often it
     held nothing then."""
     freq = agent.get("freq")
-    if freq is None:  # it writes nothing
+    if freq is None or agent.get("memory") == "none":  # it writes nothing, or is the one that is meant to keep nothing
         return {"memory_written": 0, "memory_empty": 0}
     due = freq + agent["n_s"]
     held = [
