@@ -66,6 +66,6 @@ def some(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
-def counted(count: int, name: str, several: str = "") -> str:
-    """`1 dialog`, `2 dialogs`; `several` is the name of more than one where it does not end in s alone."""
-    return f"{count} {name if count == 1 else several or f'{name}s'}"
+def counted(count: int, name: str) -> str:
+    """`1 dialog`, `2 dialogs`."""
+    return f"{count} {name}{'' if count == 1 else 's'}"

@@ -132,6 +132,9 @@ def show(report: PredictReport) -> None:
 
 def _kept(directory: Path) -> str:
     """What there is to go on from."""
-    replies = sum(file.read_bytes().count(b"\n") for file in (directory / "journal").glob("*.jsonl"))
     where = shlex.quote(str(directory))
-    return f"{counted(replies, 'reply', 'replies')} kept in {where}" if replies else f"{where} has no reply yet"
+    try:
+        some = any(file.stat().st_size for file in (directory / "journal").glob("*.jsonl"))
+    except OSError:
+        some = False
+    return f"Replies that came are kept in {where}" if some else f"{where} has no reply yet"

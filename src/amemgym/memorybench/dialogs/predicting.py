@@ -20,7 +20,7 @@ from typing import Any
 
 from amemgym import files
 from amemgym.agents import AgentSpec, agent_of_class, checked
-from amemgym.clean import clean, differences
+from amemgym.clean import differences
 from amemgym.errors import AMemGymError, DataError, RunDirectoryError, RunFailed, UnknownName, UsageError
 from amemgym.evaluate import RunSpec, RunWatcher, check_addresses, make_spec
 from amemgym.evaluate.claimed import ClaimedDirectory, default_directory, made_manifest
@@ -88,16 +88,14 @@ class PredictDirectory(ClaimedDirectory):
 
     def claim(self, manifest: Mapping[str, Any]) -> None:
         """As any undertaking's; of other agents it is said how they come into one table."""
-        there, agents = self.manifest(), {"agents": None}
-        others = there is not None and there["compared"] | agents == clean(manifest["compared"]) | agents
-        if there is not None and others and there["fingerprint"] != manifest["fingerprint"]:
-            [changed] = differences(
-                {"agents": there["compared"]["agents"]}, {"agents": manifest["compared"]["agents"]}
-            )[:1]
-            raise RunDirectoryError(
-                f"{self.path} holds the prediction of other agents: {changed}. A folder is of one call: choose another"
-                " with --out; `amemgym memorybench table` reads several as one"
-            )
+        if there := self.manifest():
+            alone, wanted = there["compared"], manifest["compared"]
+            changed = differences({"agents": alone.get("agents")}, {"agents": wanted["agents"]})
+            if changed and {**alone, "agents": None} == {**wanted, "agents": None}:
+                raise RunDirectoryError(
+                    f"{self.path} holds the prediction of other agents: {changed[0]}. A folder is of one call: choose"
+                    " another with --out; `amemgym memorybench table` reads several as one"
+                )
         super().claim(manifest)
 
 
@@ -212,7 +210,7 @@ def predict(
     _check_type(dataset_type)
     if out is not None:
         PredictDirectory(out).check()
-    check_reachable(spec, players, watcher)
+    check_reachable(spec, players)
     remembered, answered = load_points(train, method, split="train"), load_points(test, method, split="test")
     for sentence in problems_told([*remembered.problems, *answered.problems]):
         watcher.said(sentence)

@@ -259,10 +259,10 @@ def check_agents(agents: Sequence[AgentSpec]) -> None:
             )
 
 
-def check_reachable(spec: RunSpec, agents: Sequence[AgentSpec], watcher: RunWatcher) -> None:
+def check_reachable(spec: RunSpec, agents: Sequence[AgentSpec]) -> None:
     """Raises UsageError or UnknownName where a model that is needed cannot be called, a ModelError where an
     assistant does not answer at its address."""
-    doors = Doors(spec.concurrency, spec.attempts, watcher)
+    doors = Doors(spec.concurrency, spec.attempts, RunWatcher())  # what is to be said is said where they play
     try:
         for agent in agents:
             doors.to(agent.model or spec.model_settings())
