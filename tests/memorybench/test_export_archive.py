@@ -134,6 +134,8 @@ def test_what_others_wrote_into_an_archive_stays(runs: Path, tmp_path: Path) -> 
     manifest.write_text(manifest.read_text(encoding="utf-8") + "\n".join(lines), encoding="utf-8")
     export_runs(runs / "two", archive)
     assert manifest.read_text(encoding="utf-8").split("\n")[2:5] == lines
+    exported = export_runs(runs / "one", archive, replace=True)
+    assert (exported.total, exported.rivals, exported.faulty) == (4, 4, 3), "as a reader counts"
     manifest.write_bytes(b"\xff\xfe")
     with pytest.raises(DataError, match=r"cannot read .*manifest\.jsonl.*--out"):
         export_runs(runs / "two", archive)
@@ -148,7 +150,7 @@ def test_a_folder_of_something_else_is_refused(runs: Path, tmp_path: Path) -> No
         with pytest.raises(RunDirectoryError, match="holds no archive of results"):
             export_runs(runs / "one", out)
         assert contents(out) == before
-    sentence(inside("memorybench", "export", runs / "one", "--out", tmp_path / "file"), 1)
+    sentence(inside("memorybench", "export", runs / "one", "--out", tmp_path / "file"), 2)
     with held(tmp_path / "used"), pytest.raises(RunDirectoryError, match="in use by another process"):
         export_runs(runs / "one", tmp_path / "used")
 
@@ -233,11 +235,11 @@ def test_the_command(runs: Path, tmp_path: Path) -> None:
     assert ended.out.splitlines() == [
         "on-policy/offline/single/small/uniform: 12 items",
         "on-policy/offline/single/small/oracle: 12 items",
-        f"2 groups written; {tmp_path / 'an archive'} has 2",
+        f"2 groups written; {tmp_path / 'an archive'} has 2 now",
         f"next: amemgym memorybench table '{tmp_path / 'an archive'}' --metric accuracy",
     ]
     again = succeeded(inside("memorybench", "export", runs / "two", "--out", tmp_path / "an archive"))
-    assert "2 groups written" in again.out and "--choose last" in again.out
+    assert "has 4 now\n4 of the 4 share their cell with other runs" in again.out and "--choose last" in again.out
     said = sentence(inside("memorybench", "export", runs / "one", "--out", tmp_path / "an archive"), 2)
     assert "--replace" in said
     succeeded(inside("memorybench", "export", runs / "one", "--replace", "--out", tmp_path / "an archive"))

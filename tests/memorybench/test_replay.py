@@ -94,6 +94,8 @@ def test_sessions_with_actions() -> None:
     for nothing in (dict(points=[]), dict(points=load_points_of(TEST)), dict(points=points, actions=[])):
         with pytest.raises(DataError):
             sessions(**nothing)  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="no dialog has an action"):
+        sessions(load_points_of([trained(1)]), actions=["like"])
 
 
 def load_points_of(records: list[dict[str, Any]]) -> Any:
@@ -364,6 +366,8 @@ def test_what_was_stopped_goes_on(data: Path, tmp_path: Path, monkeypatch: pytes
 
 def test_another_undertaking_is_not_mixed_in(data: Path, tmp_path: Path) -> None:
     predict(data, data, "rag", out=tmp_path / "out")
+    with pytest.raises(RunDirectoryError, match=r"of other agents: agents is rag there, rag,awe here.*reads several"):
+        predict(data, data, "rag,awe", out=tmp_path / "out")
     with pytest.raises(RunDirectoryError, match="seed is 42 there, 7 here"):
         predict(data, data, "rag", out=tmp_path / "out", seed=7)
     jsonl(data / "test.jsonl", TEST[:2])
@@ -454,7 +458,7 @@ def test_several_data_sets_make_a_set_with_a_name(data: Path, tmp_path: Path) ->
     found = predictions(tmp_path / "out", "rag")
     assert [(one["dataset"], one["test_idx"]) for one in found][3:] == [("Locomo-1", 20), ("Kitchen", 1)]
     said = "\n".join(watcher.sentences)
-    assert "1 of the test prompts are among the dialogs" in said and "Locomo-1 are about a corpus" in said
+    assert "1 of the test prompts is among the dialogs" in said and "Locomo-1 are about a corpus" in said
 
 
 def test_the_prompts_are_in_the_datas_language(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

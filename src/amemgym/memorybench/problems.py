@@ -64,3 +64,8 @@ def some(names: Sequence[str], most: int) -> str:
     """The first of the names, and how many more there are."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def counted(count: int, name: str) -> str:
+    """`1 dialog`, `2 dialogs`."""
+    return f"{count} {name}{'' if count == 1 else 's'}"

@@ -11,6 +11,7 @@ import typer
 from amemgym import files
 from amemgym.cli.console import Output
 from amemgym.memorybench import Exported, export_runs
+from amemgym.memorybench.problems import counted
 
 
 def export_command(
@@ -35,12 +36,15 @@ def show(exported: Exported) -> None:
     lines = []
     for group in exported.groups:
         failed = f", {group.failed} of them without an answer" if group.failed else ""
-        lines.append(f"{group.entry.cell}: {group.items} items{failed}")
+        lines.append(f"{group.entry.cell}: {counted(group.items, 'item')}{failed}")
         lines += [f"  note: {note}" for note in group.notes]
-    count = len(exported.groups)
-    lines.append(f"{count} {'group' if count == 1 else 'groups'} written; {exported.directory} has {exported.total}")
+    lines.append(f"{counted(len(exported.groups), 'group')} written; {exported.directory} has {exported.total} now")
+    if exported.faulty:
+        lines.append(f"{counted(exported.faulty, 'line')} of its manifest cannot be read; `show` says which, and why")
     if exported.rivals:
-        lines.append(f"{exported.rivals} of these are of cells with several runs, between which --choose decides")
+        lines.append(
+            f"{exported.rivals} of the {exported.total} share their cell with other runs; --choose says which counts"
+        )
     choose = " --choose last" if exported.rivals else ""
     lines.append(f"next: amemgym memorybench table {shlex.quote(str(exported.directory))} --metric accuracy{choose}")
     for line in lines:

@@ -18,6 +18,7 @@ from amemgym.evaluate import RunWatcher
 from amemgym.memorybench import PredictReport, predict
 from amemgym.memorybench.dialogs.predicting import AGENTS, KEPT, SETTINGS
 from amemgym.memorybench.dialogs.sessions import SEED
+from amemgym.memorybench.problems import counted
 
 
 class PredictBars(Bars, RunWatcher):
@@ -117,8 +118,23 @@ def show(report: PredictReport) -> None:
     lines = []
     for group in report.groups:
         missing = f", {group.missing} of them without a response" if group.missing else ""
-        lines.append(f"{group.entry.cell}: {group.sessions} dialogs remembered, {group.prompts} prompts{missing}")
+        heard, asked = counted(group.sessions, "dialog"), counted(group.prompts, "prompt")
+        lines.append(f"{group.entry.cell}: {heard} remembered, {asked}{missing}")
         lines.append(f"  {report.directory / group.entry.relative_dir / 'predict.json'}")
-    lines.append(f"written to {shlex.quote(str(report.directory))}, without scores: MemoryBench's evaluators give them")
+    where = shlex.quote(str(report.directory))
+    if report.groups:
+        lines.append(f"written to {where}, without scores: MemoryBench's evaluators give them")
+    else:
+        lines.append(f"no predictions written: no agent finished. {_kept(report.directory)}")
     for line in lines:
         Output().print(files.printable(line), markup=False, highlight=False, soft_wrap=True)
+
+
+def _kept(directory: Path) -> str:
+    """What there is to go on from."""
+    where = shlex.quote(str(directory))
+    try:
+        some = any(file.stat().st_size for file in (directory / "journal").glob("*.jsonl"))
+    except OSError:
+        some = False
+    return f"Replies that came are kept in {where}" if some else f"{where} has no reply yet"

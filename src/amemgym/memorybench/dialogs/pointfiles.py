@@ -38,10 +38,16 @@ Source = str | Path
 
 @dataclass(frozen=True)
 class Points:
-    """What was read: the points in the order of the files, and what was wrong."""
+    """What was read: the points in the order of the files, over which it iterates, and what was wrong."""
 
     points: tuple[DataPoint, ...]
     problems: tuple[Problem, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __iter__(self) -> Iterator[DataPoint]:
+        return iter(self.points)
 
     @property
     def datasets(self) -> list[str]:

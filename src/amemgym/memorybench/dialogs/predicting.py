@@ -20,7 +20,8 @@ from typing import Any
 
 from amemgym import files
 from amemgym.agents import AgentSpec, agent_of_class, checked
-from amemgym.errors import AMemGymError, DataError, RunFailed, UnknownName, UsageError
+from amemgym.clean import differences
+from amemgym.errors import AMemGymError, DataError, RunDirectoryError, RunFailed, UnknownName, UsageError
 from amemgym.evaluate import RunSpec, RunWatcher, check_addresses, make_spec
 from amemgym.evaluate.claimed import ClaimedDirectory, default_directory, made_manifest
 from amemgym.evaluate.manifest import TEMPLATES
@@ -28,13 +29,14 @@ from amemgym.llm import Journal, check_model_name, describe_model, embedder_iden
 from amemgym.memory import Memory
 from amemgym.memorybench.dialogs.pointfiles import Points, Source, load_points
 from amemgym.memorybench.dialogs.points import DataPoint
-from amemgym.memorybench.dialogs.replay import Outcome, Prediction, Replay, check_agents, is_without_memory
+from amemgym.memorybench.dialogs.replay import Outcome, Replay, check_agents, check_reachable, is_without_memory
 from amemgym.memorybench.dialogs.sessions import SEED, Session, sessions
+from amemgym.memorybench.dialogs.telling import missing_told, problems_told, remarks
 from amemgym.memorybench.entry import DATASET_TYPES, MANIFEST, PREDICT, RUN_CONFIG, Cell, ResultEntry
-from amemgym.memorybench.exporting.folders import group_folder, inside
+from amemgym.memorybench.exporting.folders import check_folder, group_folder, inside
 from amemgym.memorybench.exporting.named import cell_of, manifest_name, run_config, run_id_of
 from amemgym.memorybench.exporting.writing import entry_in, json_array, manifest_line, manifest_lines
-from amemgym.memorybench.problems import Problem
+from amemgym.memorybench.problems import Problem, counted
 from amemgym.memorybench.reading.redacted import redacted
 from amemgym.scores import STAND_IN
 from amemgym.tasks import prompts_for
@@ -62,10 +64,6 @@ SETTINGS = (
     "attempts",
 )
 KEPT = "what is done is kept; run the same command again to go on"
-#: data sets whose prompts are over a corpus, which is no part of a data point
-WITH_CORPUS = ("Locomo", "DialSim")
-#: problems that are told one by one
-TOLD = 5
 
 
 class PredictDirectory(ClaimedDirectory):
@@ -76,6 +74,29 @@ class PredictDirectory(ClaimedDirectory):
 
     def journal(self, agent: str) -> Journal:
         return Journal(self.path / "journal" / f"{files.slug(agent)}.jsonl")
+
+    def check(self) -> None:
+        """What can be known before the data is read. Raises RunDirectoryError where it is no folder, another's or in
+        use."""
+        check_folder(self.path)
+        if self.path.is_dir():
+            files.check_begun(self.path, self.what)
+            self.manifest()
+            if (self.path / ".lock").exists():
+                with self.held():
+                    pass
+
+    def claim(self, manifest: Mapping[str, Any]) -> None:
+        """As any undertaking's; of other agents it is said how they come into one table."""
+        if there := self.manifest():
+            alone, wanted = there["compared"], manifest["compared"]
+            changed = differences({"agents": alone.get("agents")}, {"agents": wanted["agents"]})
+            if changed and {**alone, "agents": None} == {**wanted, "agents": None}:
+                raise RunDirectoryError(
+                    f"{self.path} holds the prediction of other agents: {changed[0]}. A folder is of one call: choose"
+                    " another with --out; `amemgym memorybench table` reads several as one"
+                )
+        super().claim(manifest)
 
 
 @dataclass(frozen=True)
@@ -186,11 +207,15 @@ def predict(
     for one in (spec.model_settings(), *own):
         check_model_name(one.model)
     check_addresses(spec, [spec.model_settings(), *own])
+    _check_type(dataset_type)
+    if out is not None:
+        PredictDirectory(out).check()
+    check_reachable(spec, players)
     remembered, answered = load_points(train, method, split="train"), load_points(test, method, split="test")
-    for sentence in _problems([*remembered.problems, *answered.problems]):
+    for sentence in problems_told([*remembered.problems, *answered.problems]):
         watcher.said(sentence)
     heard = sessions(remembered.points, seed, actions=actions)
-    for sentence in _remarks(remembered, answered, heard):
+    for sentence in remarks(remembered, answered, heard):
         watcher.said(sentence)
     plan = _planned(spec, players, heard, answered, set_name, dataset_type, seed, actions, remembered.problems)
     report = _played(plan, out, watcher)
@@ -249,7 +274,6 @@ def _played(plan: _Plan, out: str | Path | None, watcher: RunWatcher) -> Predict
         watcher,
         f"{fingerprint[:8]}-{place[:6]}",
     )
-    replay.check()
     if any(group.is_offline for group in planned):
         watcher.said(OFFLINE)
     with directory.held():
@@ -259,15 +283,18 @@ def _played(plan: _Plan, out: str | Path | None, watcher: RunWatcher) -> Predict
         written = _write(plan, planned, directory, outcome)
     for name, group in written.items():
         if group.missing:
-            watcher.said(_missing_told(outcome.predictions[name], group))
+            watcher.said(missing_told(group.entry.baseline, outcome.predictions[name]))
         if group.cut:
             watcher.said(
-                f"agent '{name}': for {group.cut} of {group.prompts} prompts its context had no room for all that it"
-                " had heard, and the oldest of it was left out"
+                f"agent '{name}': for {group.cut} of {counted(group.prompts, 'prompt')} its context had no room for"
+                " all that it had heard, and the oldest of it was left out"
             )
     for name, count in outcome.dropped.items():
         if count:
-            watcher.said(f"agent '{name}': {count} messages of the dialogs had no room in its context, and are lost")
+            are = "is" if count == 1 else "are"
+            watcher.said(
+                f"agent '{name}': {counted(count, 'message')} of the dialogs had no room in its context, and {are} lost"
+            )
     if isinstance(outcome.stopped, AMemGymError) and not isinstance(outcome.stopped, UsageError):
         outcome.stopped.args = (_going_on(str(outcome.stopped)),)
     if outcome.stopped is not None:
@@ -315,10 +342,13 @@ def _write(
     return written
 
 
-def _set(datasets: Sequence[str], set_name: str | None, dataset_type: str | None) -> tuple[str, str]:
-    """The set's type and name. Raises UsageError or UnknownName."""
+def _check_type(dataset_type: str | None) -> None:
     if dataset_type is not None and dataset_type not in DATASET_TYPES:
         raise UnknownName("type of set", dataset_type, DATASET_TYPES)
+
+
+def _set(datasets: Sequence[str], set_name: str | None, dataset_type: str | None) -> tuple[str, str]:
+    """The set's type and name. Raises UsageError."""
     if len(datasets) > 1 and (set_name is None or dataset_type in (None, "single")):
         raise UsageError(
             f"the test prompts are of {len(datasets)} data sets ({', '.join(datasets[:5])}); say what set they make"
@@ -328,39 +358,6 @@ def _set(datasets: Sequence[str], set_name: str | None, dataset_type: str | None
     if not name.strip():
         raise UsageError("the set has no name; give it one with --set-name")
     return dataset_type or "single", name
-
-
-def _problems(problems: Sequence[Problem]) -> list[str]:
-    more = len(problems) - TOLD
-    return [*map(str, problems[:TOLD]), *([f"and {more} more problems like these"] if more > 0 else [])]
-
-
-def _remarks(remembered: Points, answered: Points, heard: Sequence[Session]) -> list[str]:
-    """What somebody should know of the data before it is played."""
-    told = []
-    silent = sum(not point.dialog for point in remembered.points)
-    if silent:
-        told.append(f"{silent} of {len(remembered.points)} training points have no dialog, and are not remembered")
-    both = {session.key for session in heard} & {point.key for point in answered.points}
-    if both:
-        told.append(f"{len(both)} of the test prompts are among the dialogs that are remembered ({min(both, key=str)})")
-    over = [name for name in answered.datasets if name.startswith(WITH_CORPUS)]
-    if over:
-        told.append(
-            f"the prompts of {', '.join(over[:3])} are about a corpus that MemoryBench gives its systems beside the"
-            " dialogs; it is no part of data points, so they are answered without it"
-        )
-    return told
-
-
-def _missing_told(predictions: Sequence[Prediction], group: Predicted) -> str:
-    first = next(one for one in predictions if one.response is None)
-    kinds = Counter(str(one.error) for one in predictions if one.response is None)
-    same = "" if len(kinds) == 1 else f", {len(kinds)} kinds of error"
-    return (
-        f"agent '{group.entry.baseline}': {group.missing} of {group.prompts} prompts have no response{same} (the first,"
-        f" {first.point.dataset} {first.point.test_idx}: {first.error}); null stands in their place"
-    )
 
 
 def _going_on(sentence: str) -> str:

@@ -154,17 +154,6 @@ class Replay:
         self._model = spec.model_settings()
         self._outcome = Outcome()
 
-    def check(self) -> None:
-        """Raises UsageError or UnknownName where a model that is needed cannot be called, a ModelError where an
-        assistant does not answer at its address."""
-        for agent in self._agents:
-            self._doors.to(agent.model or self._model)
-        if any(needs_endpoint(agent) for agent in self._agents):
-            Gateway.check()
-        boxes = [agent.model for agent in self._agents if agent.is_box and agent.model]
-        if boxes:
-            wait_for(lambda: side_by_side(reach(box) for box in boxes))
-
     async def play(self) -> Outcome:
         """Play every agent. What stopped it early, and which failed, is in the outcome."""
         turns = sum(len(session.turns) for agent in self._agents for session in self._heard(agent))
@@ -268,3 +257,19 @@ def check_agents(agents: Sequence[AgentSpec]) -> None:
                 f"agent '{agent.name}' is told the names of a scenario's state variables, and there is no scenario;"
                 " take awi"
             )
+
+
+def check_reachable(spec: RunSpec, agents: Sequence[AgentSpec]) -> None:
+    """Raises UsageError or UnknownName where a model that is needed cannot be called, a ModelError where an
+    assistant does not answer at its address."""
+    doors = Doors(spec.concurrency, spec.attempts, RunWatcher())  # what is to be said is said where they play
+    try:
+        for agent in agents:
+            doors.to(agent.model or spec.model_settings())
+    finally:
+        wait_for(doors.aclose)
+    if any(needs_endpoint(agent) for agent in agents):
+        Gateway.check()
+    boxes = [agent.model for agent in agents if agent.is_box and agent.model]
+    if boxes:
+        wait_for(lambda: side_by_side(reach(box) for box in boxes))

@@ -43,20 +43,22 @@ def sessions(
     not on the order they come in.
 
     Args:
-        points: training points; those without a dialog are left out.
+        points: training points, as `load_points` gives them or in any iterable; those without a dialog are left out.
         seed: of the order.
         actions: only dialogs whose user gave one of these (like, copy, dislike …) after any round.
         start, step: the time of the first session, and from each to the next.
 
     Raises:
         UnknownName: for an action that no point has.
-        DataError: where no dialog is left.
+        DataError: where no dialog is left, or none has an action to choose by.
     """
     held = sorted((p for p in points if p.dialog), key=lambda p: (p.dataset, isinstance(p.test_idx, str), p.test_idx))
     if not held:
         raise DataError("no data point has a dialog, so there is nothing to remember; give training data")
     if actions is not None:
         wanted, known = set(actions), sorted({action for point in held for action in point.actions})
+        if wanted and not known:
+            raise DataError("no dialog has an action, so none can be chosen by its actions; leave out --with")
         for action in sorted(wanted - set(known)):
             raise UnknownName("action", action, known, "These are the actions that the dialogs' users gave.")
         held = [point for point in held if wanted & point.actions]

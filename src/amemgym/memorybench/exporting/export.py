@@ -26,10 +26,12 @@ from amemgym import files
 from amemgym.errors import DataError, UsageError
 from amemgym.llm import know_keys
 from amemgym.memorybench.entry import GROUP_FILES, MANIFEST, RUN_CONFIG, Cell, ResultEntry
-from amemgym.memorybench.exporting.folders import group_folder, inside, is_group_folder
+from amemgym.memorybench.exporting.folders import check_folder, group_folder, inside, is_group_folder
 from amemgym.memorybench.exporting.group import write_group
 from amemgym.memorybench.exporting.played import PlayedRun
 from amemgym.memorybench.exporting.writing import entry_in, manifest_line, manifest_lines
+from amemgym.memorybench.problems import Problems
+from amemgym.memorybench.reading.manifest import read_manifest
 
 #: a cell and a run's id: what one group is known by
 Key = tuple[Cell, str]
@@ -48,13 +50,14 @@ class ExportedGroup:
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written to an archive, how many groups it has now, and how many of all these are of a cell that it has
-    several runs of, between which a reader has to choose."""
+    """What was written to an archive, how many groups can be read in it now, how many of all these are of a cell that
+    it has several runs of, between which a reader has to choose, and how many lines of its manifest are faulty."""
 
     directory: Path
     groups: tuple[ExportedGroup, ...]
     total: int
     rivals: int
+    faulty: int = 0
 
 
 def export_runs(
@@ -84,9 +87,10 @@ def export_runs(
     listed = [directories] if isinstance(directories, str | Path) else list(directories)
     if not listed:
         raise UsageError("no run is named; give one or more run directories")
-    runs = [PlayedRun(directory, set_name, partial) for directory in listed]
     root = files.at_home(out)
+    check_folder(root)
     files.check_begun(root, "archive of results", MANIFEST)
+    runs = [PlayedRun(directory, set_name, partial) for directory in listed]
     with files.held(root):
         archive = _Archive(root)
         planned = _planned(runs)
@@ -154,17 +158,21 @@ class _Archive:
             written = write_group(run, agent, inside(self.root, folder))
             entry = ResultEntry(*cell, run_id, folder, list(GROUP_FILES))
             groups.append(ExportedGroup(entry, written.items, written.failed, written.notes))
-            if there := self._known.get((cell, run_id)):
-                lines[there[0]] = manifest_line(entry)
-                replaced.append(there[1])
+            if old := self._known.get((cell, run_id)):
+                lines[old[0]] = manifest_line(entry)
+                replaced.append(old[1])
             else:
                 lines.append(manifest_line(entry))
         files.write_atomically(self.root / MANIFEST, "".join(f"{line}\n" for line in lines))
         for entry in replaced:
             self._remove(entry)
-        runs = Counter(cell for cell, _ in {**self._known, **planned})
+        # as a reader counts: a line that none can read is no group
+        told = Problems()
+        there = read_manifest(self.root / MANIFEST, MANIFEST, told)
+        distinct = {(entry.cell, entry.run_id, entry.relative_dir, tuple(entry.files)) for entry in there}
+        runs = Counter(cell for cell, *_ in distinct)
         rivals = sum(count for count in runs.values() if count > 1)
-        return Exported(self.root, tuple(groups), len(lines), rivals)
+        return Exported(self.root, tuple(groups), len(distinct), rivals, len(told))
 
     def _played(self, entry: ResultEntry) -> str | None:
         """The hash of what a group of ours plays; None where it is none of ours."""

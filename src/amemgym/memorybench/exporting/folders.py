@@ -12,13 +12,19 @@ from itertools import count
 from pathlib import Path
 
 from amemgym import files
-from amemgym.errors import DataError
+from amemgym.errors import DataError, RunDirectoryError
 from amemgym.memorybench.entry import Cell, ResultEntry
 
 #: no separator, nothing hidden, nothing that a shell or a file system reads as more than a name
 _SAFE = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9._&+@=,() -]{0,78}[A-Za-z0-9_&+@=)-])?")
 #: what Windows takes for a device, whatever comes after a point
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
+
+
+def check_folder(path: Path) -> None:
+    """Raises RunDirectoryError where something that is no folder is there."""
+    if path.exists() and not path.is_dir():
+        raise RunDirectoryError(f"{path} is a file, not a folder; choose a folder with --out")
 
 
 def folder_name(name: str) -> str:
