@@ -70,13 +70,15 @@ def compare(
             "no results have all that was chosen; choose less (amemgym memorybench show lists what there is)"
         )
     shown = [cell for cell in there if cell.baseline in columns]
+    if shown and all(map(results.is_unscored, shown)):
+        raise DataError(results.no_scores(shown))
     made = Summaries(results, by_dataset)
     made.read(shown)
     chosen = made.metric(metric)
     measure, base = Measure(chosen, metrics=metrics), against or WITHOUT_MEMORY
     rows = [
         _ranked(TableRow(at, tuple(made.cell(at, name, measure) for name in columns)), chosen)
-        for at in made.places(there)
+        for at in made.having(made.places(there), chosen)
     ]
     has_gains = intervals and any(cell.baseline == base for cell in there)
     if intervals:

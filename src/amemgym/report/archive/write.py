@@ -85,7 +85,7 @@ def check_result_table(format: str, out: str | Path | None = None, *, named: boo
     said = format_of(out)
     if said is None and not named and out is not None and not is_folder(out) and (ending := Path(out).suffix[1:]):
         hint = f"--out {out} ends in .{ending}; with --format, a file's name may end as it likes."
-        raise UnknownName("format", ending, _FORMATS, hint)
+        raise UnknownName("format", ending, FORMATS, hint)
     if said not in (None, format):
         raise UsageError(
             f"--out {out} ends in {Path(str(out)).suffix}, but the format is {format}; add --format {said}"
