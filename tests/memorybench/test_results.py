@@ -289,6 +289,8 @@ def test_a_home_is_a_home(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ([], "no archive is given"),
         ("", "is an empty text"),
         ("hub:A/B@", "the revision after the @ is missing"),
+        ("hub:THUIR", "hub:THUIR: a repository on Hugging Face is written hub:OWNER/NAME"),
+        (__file__, "test_results.py is a file, and an archive is a folder"),
         ("gone", "no results archive at gone"),
         ("OWNER/NAME", "on Hugging Face it would be hub:OWNER/NAME"),
         ("a\0b", "cannot read|no results archive"),

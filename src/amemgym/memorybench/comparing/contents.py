@@ -19,8 +19,8 @@ _Name = TypeVar("_Name", str, tuple[str, str])
 @dataclass(frozen=True)
 class Contents:
     """Of the cells that were asked for. Counts are cells; `sets` are (type, set), `metrics` those with a value, `forms`
-    the formats of summaries (`unread` cells have none that can be read, `unscored` ones none yet). `missing` has, for each model and set that any
-    baseline has, those that have none for it."""
+    the formats of summaries (`unread` cells have none that can be read, `unscored` ones none yet). `missing` has, for
+    each model and set that any baseline has, those that have none for it."""
 
     cells: int
     exps: tuple[str, ...]

@@ -51,9 +51,10 @@ def load_result_summary_table(
     """The published results as a table, in one line; or those of another repository, or of the folder `root_dir`
     (several folders are read as one).
 
-    Of an archive with several experiments it is that of "off-policy", unless `exp` names another. One row for each model and set, one column for each baseline, NaN where there is none; the other arguments and the
-    errors are those of `MemoryBenchResults.summary_table` and `from_hf`. Of a cell with several runs of which `choose`
-    cannot say which counts, the table has none: name another rule.
+    Of an archive with several experiments it is that of "off-policy", unless `exp` names another. One row for each
+    model and set, one column for each baseline, NaN where there is none; the other arguments and the errors are those
+    of `MemoryBenchResults.summary_table` and `from_hf`. Of a cell with several runs of which `choose` cannot say which
+    counts, the table has none: name another rule.
     """
     if root_dir is not None:
         results = open_results(root_dir, choose)
@@ -70,7 +71,7 @@ def _open(source: str | Path, choose: str) -> MemoryBenchResults:
         repository, at, revision = text.removeprefix(HUB).partition("@")
         if at and not revision:
             raise UsageError(f"{text}: the revision after the @ is missing")
-        owner, slash, name = (repository or PUBLISHED).partition("/")
+        owner, _, name = (repository or PUBLISHED).partition("/")
         if not (owner and name) or "/" in name:
             raise UsageError(f"{text}: a repository on Hugging Face is written {HUB}OWNER/NAME")
         return MemoryBenchResults.from_hf(repository or PUBLISHED, revision=revision or None, choose=choose)

@@ -81,7 +81,7 @@ class Folder:
 
     def lacks(self, relative: str) -> bool:
         """Whether nothing is there, by one look; where links lead is asked as it is opened."""
-        return path_fault(relative) is None and not os.path.exists(self._real / relative)
+        return path_fault(relative) is None and not os.path.lexists(self._real / relative)
 
     def fault(self, relative: str) -> str | None:
         """Why a path is refused, by its form or by where its links lead; None where it is not."""

@@ -108,7 +108,8 @@ class MemoryBenchResults(Groups):
     def combined(
         cls, several: Sequence[MemoryBenchResults | str | Path] | str | Path, choose: str = "latest"
     ) -> MemoryBenchResults:
-        """Several archives as one, opened or by where they are (see `open_results`). A cell that more than one has is chosen as several runs of it are (see `from_hf`).
+        """Several archives as one, opened or by where they are (see `open_results`). A cell that more than one has is chosen
+        as several runs of it are (see `from_hf`).
 
         Raises DataError where there are none, or `choose` cannot decide.
         """

@@ -23,9 +23,9 @@ from amemgym.memorybench.entry import DETAILS, GROUP_FILES, PREDICT, RUN_CONFIG,
 from amemgym.memorybench.items import Joined, key_of
 from amemgym.memorybench.reading.results import MemoryBenchResults
 from amemgym.memorybench.summary import UNFINISHED, Summary
-from amemgym.report.archive.layout import one_line
+from amemgym.report.archive.layout import around, one_line
 from amemgym.report.archive.terminal import table_of
-from amemgym.report.table import print_whole, with_interval
+from amemgym.report.table import print_whole
 from amemgym.report.wording import NONE, count, number
 
 _T = TypeVar("_T")
@@ -103,7 +103,7 @@ def print_cell(console: Console, results: MemoryBenchResults, cell: Cell, items:
 
 def _score(summary: Summary, name: str) -> str:
     """A metric with its interval and n, as far as the summary says them."""
-    shown = f"{name} {with_interval(summary.scores[name], summary.intervals.get(name))}"
+    shown = f"{name} {around(summary.scores[name], summary.intervals.get(name))}"
     n = summary.counts.get(name)
     return shown if n is None else f"{shown} (n {count(n)})"
 

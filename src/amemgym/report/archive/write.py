@@ -58,18 +58,30 @@ def result_table_text(table: ResultTable, format: str = "md") -> str:
     return redact(_TEXTS[format](table))
 
 
-def write_result_table(table: ResultTable, format: str | None = None, out: str | Path | None = None) -> Path:
-    """Write the table, whole or not at all, to `out`, else into the working folder; returns the file. Without a format,
-    the file's name says it. Raises UsageError and StorageError."""
+def write_result_table(
+    table: ResultTable, format: str | None = None, out: str | Path | None = None, archive: str | Path | None = None
+) -> Path:
+    """Write the table, whole or not at all, to `out`, else into the working folder, under a name that has the archive's
+    (`archive` is where that is, so that no two take each other's place); returns the file. Without a format, the file's
+    name says it. Raises UsageError and StorageError."""
     named = format is not None
     format = format or format_of(out) or "html"
     check_result_table(format, out, named=named)
-    path = place_of(out, Path(), f"memorybench-table.{_ENDINGS.get(format, format)}")
+    path = place_of(out, Path(), f"{_name(archive)}.{_ENDINGS.get(format, format)}")
     if format in FIGURES:
         files.write_bytes_atomically(path, heat_map(table, format))
     else:
         files.write_atomically(path, result_table_text(table, format))
     return path
+
+
+def _name(archive: str | Path | None) -> str:
+    if archive is None:
+        return "memorybench-table"
+    whole = str(archive)
+    # the readable part is the last of its path, the hash is of all of it
+    readable = files.slug(Path(whole).name).rpartition("-")[0]
+    return "-".join(filter(None, ("memorybench-table", readable, files.slug(whole)[-8:])))
 
 
 def format_of(out: str | Path | None) -> str | None:
