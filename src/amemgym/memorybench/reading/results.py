@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from amemgym.errors import DataError, ResultFileMissing
+from amemgym.errors import DataError, ResultFileMissing, ResultUndecided
 from amemgym.memorybench.entry import DETAILS, MANIFEST, PREDICT, RUN_CONFIG, SUMMARY, Cell
 from amemgym.memorybench.items import Item, ItemKey, Joined, joined, keyed
 from amemgym.memorybench.problems import Problems
@@ -108,8 +108,9 @@ class MemoryBenchResults(Groups):
     def combined(
         cls, several: Sequence[MemoryBenchResults | str | Path] | str | Path, choose: str = "latest"
     ) -> MemoryBenchResults:
-        """Several archives as one, opened or by where they are (see `open_results`). A cell that more than one has is chosen
-        as several runs of it are (see `from_hf`).
+        """Several archives as one, opened or by where they are (see `open_results`).
+
+        A cell that more than one has is chosen as several runs of it are (see `from_hf`).
 
         Raises DataError where there are none, or `choose` cannot decide.
         """
@@ -199,7 +200,8 @@ class MemoryBenchResults(Groups):
             try:
                 self._summaries[cell] = self.summary(cell, with_details=False)
             except DataError as error:
-                if not self.is_unscored(cell) and not self._is_told_absent(cell):
+                told = isinstance(error, ResultUndecided) or self._is_told_absent(cell)
+                if not told and not self.is_unscored(cell):
                     self._told.tell(str(cell), f"no summary: {error}")
                 self._summaries[cell] = None
         return {cell: self._summaries[cell] for cell in cells}

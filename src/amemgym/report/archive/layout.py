@@ -138,8 +138,8 @@ def reading(table: ResultTable) -> Iterator[str]:
     )
     if table.has_intervals:
         yield (
-            f"±: the longer arm of the 95% interval, {sampled(table)}; [low, high] where the arms differ. Where items have"
-            " another mean than the summary says, the value has none"
+            f"±: the longer arm of the 95% interval, {sampled(table)}; [low, high] where the arms differ. Where items"
+            " have another mean than the summary says, the value has none"
         )
     if table.better:
         yield "best of a row: *, or bold; equal values share it, and the mean of their ranks"
