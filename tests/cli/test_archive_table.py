@@ -52,7 +52,7 @@ def test_a_table_is_printed_and_problems_are_not_in_it(archive: Path) -> None:
 
 def test_gains_say_their_interval(archive: Path) -> None:
     printed = succeeded(inside("memorybench", "table", archive, "--gains", "--metric", "average")).out
-    assert "gain over wo_memory (±: 95% interval)" in printed and "▲" in printed
+    assert "gain over wo_memory (± or [low, high]: 95% interval)" in printed and "▲" in printed
     found = json.loads(succeeded(inside("memorybench", "table", archive, "--gains", "--format", "json")).out)
     gain = found["rows"][0]["cells"][1]["gain"]
     assert gain["n"] == 14 and gain["interval"][0] < gain["value"] < gain["interval"][1]
@@ -72,7 +72,10 @@ def test_the_files_name_says_the_format(archive: Path, tmp_path: Path) -> None:
     for name, begins in (("t.html", b"<!DOCTYPE"), ("t.tex", b"% needs"), ("t.svg", b"<?xml"), ("t.csv", b"exp,")):
         succeeded(inside("memorybench", "table", archive, "--out", tmp_path / name))
         assert (tmp_path / name).read_bytes().startswith(begins)
-    assert succeeded(inside("memorybench", "table", archive, "--format", "html")).out == "memorybench-table.html\n"
+    named = succeeded(inside("memorybench", "table", archive, "--format", "html")).out
+    other = write_archive(tmp_path / "results", [Group("m", "a", VALUES)])
+    assert named.startswith("memorybench-table-results-") and named.endswith(".html\n")
+    assert succeeded(inside("memorybench", "table", other, "--format", "html")).out != named
     ended = inside("memorybench", "table", archive, "--format", "md", "--out", "t.html")
     assert "add --format html" in sentence(ended, 2)
 
@@ -104,8 +107,11 @@ def test_several_archives_are_one_table(archive: Path, tmp_path: Path) -> None:
         (("--models", "m-8"), "Did you mean 'm-8b'?"),
         (("--baselines", "memo"), "Known: bm25_message, mem0, wo_memory"),
         (("--sets", "legal"), "Did you mean 'Legal'?"),
-        (("--format", "pdf"), "unknown format 'pdf'"),
-        (("--out", "x.pdf"), "ends in .pdf"),
+        (("--format", "pdf"), "unknown format 'pdf'. Known: text, md, latex"),
+        (("--out", "x.pdf"), "Known: text, md, latex, csv, json, html, png, svg. --out x.pdf ends in .pdf"),
+        (("--metric", ""), "--metric is empty"),
+        (("--models", ","), "--models is empty"),
+        (("--against", "mem0"), "--against goes with --gains"),
         (("--gains", "--item-metric", "a=,b"), "--item-metric a=,b: write one name"),
         (("--gains", "--item-metric", "scores"), "unknown metric 'scores'. Did you mean 'score'?"),
         (("--gains", "--item-metric", "Alfa=score"), "unknown data set 'Alfa'. Did you mean 'Alpha'?"),
@@ -188,6 +194,31 @@ def test_show_what_is_nested_too_deeply(tmp_path: Path) -> None:
         printed = succeeded(inside("memorybench", "show", root, "--items", "1")).out
     assert "nested too deeply" in printed
     assert "summary (cases)" in printed
+
+
+def test_predictions_have_no_scores_yet(archive: Path, tmp_path: Path) -> None:
+    def without_scores(root: Path, name: str) -> Path:
+        write_archive(root, [Group("m-8b", name, VALUES, set_name="Legal")])
+        for scored in ("summary.json", "evaluate_details.json"):
+            next(root.rglob(scored)).unlink()
+        line = json.loads((root / "manifest.jsonl").read_text(encoding="utf-8"))
+        (root / "manifest.jsonl").write_text(json.dumps(line | {"files": ["predict.json", "run_config.json"]}) + "\n")
+        return root
+
+    root, other = without_scores(tmp_path / "a", "mine"), without_scores(tmp_path / "b", "other")
+    shown = succeeded(inside("memorybench", "show", root, other)).out
+    assert "2 cells have no scores yet" in shown and "unreadable" not in shown and "problems" not in shown
+    assert "no scores yet" in succeeded(inside("memorybench", "show", root)).out
+    said = sentence(inside("memorybench", "table", root, other), 2)
+    assert "2 cells" in said and "no scores yet" in said and "MemoryBench's evaluators" in said
+    beside = succeeded(inside("memorybench", "table", archive, root, "--sets", "Legal"))
+    assert "mine has no scores yet" in beside.out and "no summary" not in beside.out + beside.err
+
+
+def test_a_figure_has_no_gains_and_says_so(archive: Path, tmp_path: Path) -> None:
+    words = ("memorybench", "table", archive, "--models", "m-8b", "--gains", "--out")
+    assert "no gains" in succeeded(inside(*words, tmp_path / "t.svg")).err
+    assert "no gains" not in succeeded(inside(*words, tmp_path / "t.md")).err
 
 
 def test_show_lists_every_problem_and_the_cases_of_a_cell(tmp_path: Path) -> None:

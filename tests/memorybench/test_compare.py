@@ -366,8 +366,12 @@ def test_without_a_usual_metric_one_has_to_be_named(tmp_path: Path) -> None:
 
 def test_sets_that_lack_the_usual_metric_are_told(tmp_path: Path, results: MemoryBenchResults) -> None:
     both = MemoryBenchResults.combined([results, single(tmp_path / "more", accuracy=BETA)])
-    notes = compare(both, intervals=False).notes
-    assert any(note.startswith("no weighted_average: Open-Domain; --metric has accuracy") for note in notes)
+    table = compare(both, intervals=False)
+    assert "mine" not in table.baselines or any(row.cell("mine").value is not None for row in table.rows)
+    left_out = [row.place for row in compare(both, "accuracy", intervals=False).rows]
+    assert left_out and not set(left_out) & {row.place for row in table.rows}
+    said = f"left out, as no summary has weighted_average: {left_out[0]}; --metric has accuracy"
+    assert any(note.startswith(said) for note in table.notes)
 
 
 def test_a_summary_without_counts_is_counted(tmp_path: Path) -> None:

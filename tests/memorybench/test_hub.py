@@ -148,7 +148,7 @@ def test_without_a_manifest_the_repository_is_listed(tmp_path: Path) -> None:
 
 
 def test_what_the_hub_does_not_have_is_one_sentence(hub: FakeHub, tmp_path: Path) -> None:
-    sources = ["hub:nobody/nothing", f"hub:{REPOSITORY}@no-such-branch", "hub:a b/c//d"]
+    sources = ["hub:nobody/nothing", f"hub:{REPOSITORY}@no-such-branch", "hub:a b/c"]
     done = in_new_process(f"SOURCES = {sources!r}\n{REFUSED}", tmp_path, hub.address)
     absent, revision, name = json.loads(done.stdout)
     assert "there is no such dataset repository, or it is private" in absent

@@ -28,6 +28,8 @@ OTHER = GOOD | {"baseline": "wo_memory"}
 def opened(folder: Path, *lines: Any) -> MemoryBenchResults:
     text = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines)
     (folder / "manifest.jsonl").write_text(text, encoding="utf-8")
+    (folder / GOOD["relative_dir"]).mkdir(parents=True)
+    (folder / GOOD["relative_dir"] / "summary.json").touch()
     return MemoryBenchResults.from_local(folder)
 
 
@@ -78,7 +80,7 @@ def test_byte_order_mark_line_ends_and_blank_lines_are_fine(tmp_path: Path) -> N
     (tmp_path / "manifest.jsonl").write_bytes(b"\xef\xbb\xbf" + "\r\n".join(lines).encode())
     results = MemoryBenchResults.from_local(tmp_path)
     assert [entry.baseline for entry in results.entries] == ["bm25_message", "wo_memory"]
-    assert results.problems == []
+    assert all("has no file summary.json" in problem.text for problem in results.problems)
 
 
 @pytest.mark.parametrize(("lines", "said"), [([], "no usable line"), (["{"], r"no usable line; .*line 1: it is not")])

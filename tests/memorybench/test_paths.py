@@ -47,7 +47,8 @@ def test_a_crafted_path_is_told_and_its_entry_left_out(tmp_path: Path, key: str,
     (root / "manifest.jsonl").write_text(f"{json.dumps(OTHER)}\n{json.dumps(line)}\n", encoding="utf-8")
     results = MemoryBenchResults.from_local(root)
     assert [entry.baseline for entry in results.entries] == ["wo_memory"]
-    (problem,) = results.problems
+    problem, absent = results.problems
+    assert absent.place.endswith("/wo_memory") and "has no file summary.json, though it is listed" in absent.text
     assert problem.place.endswith("manifest.jsonl, line 2")
     assert key in problem.text
 

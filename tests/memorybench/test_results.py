@@ -89,7 +89,7 @@ def test_a_cell_that_is_not_there_is_a_key_error_with_the_near_name(results: Mem
         "no results for off-policy/Q/domain/Open-Domain/mem1:"
         " unknown baseline 'mem1'. Did you mean 'mem0'? Known: mem0, wo_memory."
     )
-    with pytest.raises(ResultNotFound, match=r"unknown set 'Long-Long'\. Known: Open-Domain"):
+    with pytest.raises(ResultNotFound, match="domain has no results for set 'Long-Long', but for Open-Domain"):
         getattr(results, method)("off-policy", "Q", "domain", "Long-Long", "mem0")
 
 
@@ -289,6 +289,8 @@ def test_a_home_is_a_home(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ([], "no archive is given"),
         ("", "is an empty text"),
         ("hub:A/B@", "the revision after the @ is missing"),
+        ("hub:THUIR", "hub:THUIR: a repository on Hugging Face is written hub:OWNER/NAME"),
+        (__file__, "test_results.py is a file, and an archive is a folder"),
         ("gone", "no results archive at gone"),
         ("OWNER/NAME", "on Hugging Face it would be hub:OWNER/NAME"),
         ("a\0b", "cannot read|no results archive"),

@@ -56,7 +56,7 @@ def test_a_later_step_of_the_same_run_is_later(tmp_path: Path) -> None:
 @pytest.mark.parametrize("groups", [[OLD, NAMELESS], [NAMELESS, OLD], [NAMELESS, replace(OLD, run_id="x")]])
 def test_without_a_time_nobody_guesses(tmp_path: Path, groups: list[Group]) -> None:
     """The archive is open; the cell is there by name, missing in a table, and an error where it is read."""
-    said = r"not all ids have a time, so give choose='first' or 'last'"
+    said = r"not all ids have a time such as .*choose=.first. or .last., or --choose first"
     results = opened(tmp_path, [*groups, replace(OLD, baseline="wo_memory")])
     cell, other = results.select()
     assert [entry.cell for entry in results.entries] == [other]
@@ -88,6 +88,26 @@ def test_nor_where_two_began_at_once(tmp_path: Path) -> None:
     frame = load_result_summary_table("average", root_dir=tmp_path, choose="last")
     assert frame["mem0"].notna().all()
     assert opened(tmp_path, [OLD, twin, NEW]).entries[0].run_id == NEW.run_id
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("start_at_2026-01-02-03-04-05", "2026-01-02_03-04-06"),
+        ("20260102_030405", "run 2026-01-02T03:04:06"),
+        ("gpt-4o-2027-08-06_20260102_030405", "20260102T030406.5Z"),
+        ("2026-01-02", "20260103"),
+        ("2026-01-02_03-04-05", "2026-01-03"),
+        ("2026-01-02", "2026-01-02_03-04-05"),
+        ("2026-01-02T03:04:05+02:00", "2026-01-02T03:04:06Z"),
+        ("12345678", "87654321"),
+    ],
+)
+def test_times_as_people_write_them(tmp_path: Path, earlier: str, later: str) -> None:
+    """A day alone is neither before nor after an hour of it, and a number that is no date is no time."""
+    results = opened(tmp_path, [replace(OLD, run_id=later), replace(OLD, run_id=earlier)])
+    undecided = earlier in ("12345678", "2026-01-02T03:04:05+02:00") or later == f"{earlier}_03-04-05"
+    assert [entry.run_id for entry in results.entries] == ([] if undecided else [later])
 
 
 def test_of_many_runs_a_few_are_named(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 import amemgym
 from amemgym.errors import UnknownName
-from amemgym.memorybench import MemoryBenchResults
+from amemgym.memorybench import MemoryBenchResults, load_result_summary_table
 from tests.support.archive import Group, folder_of, write_archive
 
 TEN = {"Alpha": [10.0]}
@@ -113,7 +113,14 @@ def test_the_experiment_is_off_policy_else_the_only_one(tmp_path: Path) -> None:
     both = [replace(MEM0, exp="on-policy", values={"Alpha": [1.0]}), MEM0]
     table = MemoryBenchResults.from_local(write_archive(tmp_path / "a", both)).summary_table("average", as_pandas=False)
     assert [row["mem0"] for row in table] == [1.0]
+    (tmp_path / "a" / folder_of(both[0], "manifest") / "summary.json").write_text('{"summary": {"accuracy": 0.5}}')
+    said = r"These are of off-policy; 'accuracy' is a metric of on-policy: give exp='on-policy'"
+    with pytest.raises(UnknownName, match=said):
+        load_result_summary_table("accuracy", root_dir=tmp_path / "a")
     one = MemoryBenchResults.from_local(write_archive(tmp_path / "b", both[:1]))
+    several = [tmp_path / "a", write_archive(tmp_path / "d", [replace(MEM0, model="R")])]
+    assert len(MemoryBenchResults.combined(several).entries) == 3
+    assert list(load_result_summary_table("average", root_dir=several)["mem0"]) == [1.0, 1.0]
     assert one.summary_table("average", as_pandas=False)[0]["mem0"] == pytest.approx(0.1)
     others = [replace(MEM0, exp="on-policy"), replace(MEM0, exp="amemgym")]
     neither = MemoryBenchResults.from_local(write_archive(tmp_path / "c", others))

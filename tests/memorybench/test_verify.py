@@ -303,7 +303,7 @@ def test_the_command_tells_and_writes_what_differs(tmp_path: Path, capsys: pytes
     )
     assert command(capsys, root, "--strict")[0] == 1
     assert command(capsys, root, "--strict", "--tolerance", "10")[0] == 0
-    assert command(capsys, root, "--metric", "Alpha=score,Beta&Gamma=score")[0] == 0
+    assert command(capsys, root, "--item-metric", "Alpha=score,Beta&Gamma=score")[0] == 0
 
 
 def test_the_command_ends_in_a_sentence_where_it_is_called_wrongly(
@@ -311,11 +311,12 @@ def test_the_command_ends_in_a_sentence_where_it_is_called_wrongly(
 ) -> None:
     root = archive(tmp_path, VALUES)
     for arguments, said in (
-        (["--metric", "scor"], "Did you mean 'score'"),
-        (["--metric", "a=b,c"], "DATASET=NAME"),
+        (["--item-metric", "scor"], "Did you mean 'score'"),
+        (["--item-metric", "a=b,c"], "DATASET=NAME"),
         (["--baselines", "mem0"], "a_mem"),
         (["--normalization", tmp_path / "none.json"], "cannot read"),
-        (["--metric", ","], "DATASET=NAME"),
+        (["--item-metric", ","], "--item-metric is empty"),
+        (["--models", ""], "--models is empty"),
         (["--tolerance", "nan"], "--tolerance"),
         (["--tolerance", "inf"], "the tolerance is inf"),
     ):

@@ -196,15 +196,27 @@ def test_values_with_their_intervals_in_every_format() -> None:
     )
     made = replace(made, rows=(row, *made.rows[1:]))
     text = result_table_text(made, "text")
-    assert "0.500 ±0.120 " in text and "0.625 ±0.025*" in text and "±: 95% interval, data sets as strata" in text
-    assert rows_of(result_table_text(made, "md"))[2][3:5] == ["0.500 ±0.120", "**0.625 ±0.025**"]
-    assert r"$0.500 \pm 0.120$ & $\mathbf{0.625} \pm 0.025$ & $0.250$" in result_table_text(made, "latex")
-    assert Cells(result_table_text(made, "html")).tables[0][1][3:5] == ["0.500 ±0.120 rank 3", "0.625 ±0.025 best"]
+    assert "0.500 [0.380, 0.600] " in text and "0.625 ±0.025*" in text
+    assert "± or [low, high]: 95% interval, data sets as strata" in text
+    assert rows_of(result_table_text(made, "md"))[2][3:5] == ["0.500 [0.380, 0.600]", "**0.625 ±0.025**"]
+    assert r"$0.500\ [0.380, 0.600]$ & $\mathbf{0.625} \pm 0.025$ & $0.250$" in result_table_text(made, "latex")
+    assert Cells(result_table_text(made, "html")).tables[0][1][3:5] == [
+        "0.500 [0.380, 0.600] rank 3",
+        "0.625 ±0.025 best",
+    ]
     (first, *_) = csv.DictReader(io.StringIO(result_table_text(made, "csv")))
     assert (first["low"], first["high"]) == ("0.38", "0.6")
     assert json.loads(result_table_text(made, "json"))["rows"][0]["cells"][0]["interval"] == [0.38, 0.6]
-    assert {"±0.120", "±0.025", "0.500", "40"} <= set(texts(heat_map(made, "svg")))
+    assert {"[0.380, 0.600]", "±0.025", "0.500", "40"} <= set(texts(heat_map(made, "svg")))
     assert result_frame(made, long=True)["high"][1] == 0.65
+
+
+def test_only_normalised_values_are_scaled_by_rows() -> None:
+    for metric, is_said in (("weighted_average", True), ("accuracy", False)):
+        for format in ("text", "md", "html", "svg"):
+            made = small(metric=metric)
+            told = "".join(texts(heat_map(made, "svg"))) if format == "svg" else result_table_text(made, format)
+            assert ("scaled by" in told.replace("scaled by its data", "")) is is_said, (metric, format)
 
 
 def test_the_terminals_notes_are_a_line_each() -> None:

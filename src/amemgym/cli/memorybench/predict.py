@@ -98,7 +98,7 @@ def predict_command(
                 agents,
                 model,
                 out=out,
-                actions=names(with_),
+                actions=names(with_, "--with"),
                 method=method,
                 set_name=set_name,
                 dataset_type=dataset_type,

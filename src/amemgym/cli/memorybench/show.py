@@ -7,7 +7,17 @@ from typing import Annotated
 import typer
 
 from amemgym.cli.console import Output
-from amemgym.cli.memorybench.source import Archives, Baselines, Choose, DatasetType, Exp, Models, Sets, names
+from amemgym.cli.memorybench.source import (
+    Archives,
+    Baselines,
+    Choose,
+    DatasetType,
+    Exp,
+    Models,
+    Sets,
+    check_given,
+    names,
+)
 from amemgym.errors import DataError, UsageError
 
 
@@ -31,8 +41,11 @@ def show_command(
     from amemgym.memorybench.comparing.contents import contents
     from amemgym.report.archive import print_cell, print_contents
 
+    check_given(exp=exp, dataset_type=dataset_type)
     results = open_results(archives, choose)
-    cells = results.select(exp, names(models), dataset_type, names(sets), names(baselines))
+    cells = results.select(
+        exp, names(models, "--models"), dataset_type, names(sets, "--sets"), names(baselines, "--baselines")
+    )
     if not cells:
         raise DataError("no results have all that was chosen; choose less")
     if len(cells) == 1:

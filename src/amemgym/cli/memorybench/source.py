@@ -9,14 +9,27 @@ import typer
 from amemgym.errors import UsageError
 
 
-def names(text: str | None) -> list[str] | None:
-    """Names with commas between them. Some names of sets have an &, none has a comma."""
-    return None if text is None else [name for part in text.split(",") if (name := part.strip())]
+def names(text: str | None, flag: str) -> list[str] | None:
+    """Names with commas between them. Some names of sets have an &, none has a comma. Raises UsageError, which names
+    the flag, where there is none."""
+    if text is None:
+        return None
+    if not (found := [name for part in text.split(",") if (name := part.strip())]):
+        raise UsageError(f"{flag} is empty; give a name, or leave {flag} out")
+    return found
+
+
+def check_given(**options: str | None) -> None:
+    """Raises UsageError for the first option that is an empty text, which would mean as much as none."""
+    for name, text in options.items():
+        if text is not None and not text.strip():
+            flag = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{flag} is empty; give a name, or leave {flag} out")
 
 
 def metrics_of(text: str | None, flag: str) -> str | dict[str, str] | None:
     """The items' metric, or one for each data set. Raises UsageError for a mixture, which names the flag."""
-    given = names(text)
+    given = names(text, flag)
     if given is None:
         return None
     pairs = [one.partition("=") for one in given]

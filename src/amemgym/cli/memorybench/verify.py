@@ -7,7 +7,17 @@ from typing import Annotated
 import typer
 
 from amemgym.cli.console import Output
-from amemgym.cli.memorybench.source import Baselines, Choose, DatasetType, Exp, Models, Sets, metrics_of, names
+from amemgym.cli.memorybench.source import (
+    Baselines,
+    Choose,
+    DatasetType,
+    Exp,
+    Models,
+    Sets,
+    check_given,
+    metrics_of,
+    names,
+)
 from amemgym.cli.report import show_paths
 
 
@@ -25,7 +35,7 @@ def verify_command(
         str | None,
         typer.Option(help="statistics (default: those in the archive's folder or its configs/)", metavar="FILE"),
     ] = None,
-    metric: Annotated[
+    item_metric: Annotated[
         str | None,
         typer.Option(help="the items' metric, for all data sets or as DATASET=NAME,…", metavar="NAME"),
     ] = None,
@@ -52,17 +62,18 @@ def verify_command(
     from amemgym.memorybench import verify
     from amemgym.report.archive.verification import print_verification, write_verification
 
+    check_given(normalization=normalization, exp=exp, dataset_type=dataset_type, json=json)
     made = verify(
         archives,
         normalization,
-        metrics=metrics_of(metric, "--metric"),
+        metrics=metrics_of(item_metric, "--item-metric"),
         tolerance=tolerance,
         replies=replies,
         exp=exp,
-        models=names(models),
+        models=names(models, "--models"),
         dataset_type=dataset_type,
-        set_names=names(sets),
-        baselines=names(baselines),
+        set_names=names(sets, "--sets"),
+        baselines=names(baselines, "--baselines"),
         choose=choose,
     )
     print_verification(Output(), made)

@@ -17,7 +17,7 @@ from amemgym.memorybench.aggregating.archive_statistics import archive_statistic
 from amemgym.memorybench.aggregating.metric import Metrics
 from amemgym.memorybench.aggregating.normalization import Normalization, read_normalizations
 from amemgym.memorybench.comparing.cautions import cautions
-from amemgym.memorybench.comparing.comparison import ResultTable, TableCell, TableRow, ordered
+from amemgym.memorybench.comparing.comparison import Place, ResultTable, TableCell, TableRow, ordered
 from amemgym.memorybench.comparing.measure import Measure
 from amemgym.memorybench.comparing.measured import Measured, interval_notes
 from amemgym.memorybench.comparing.ranks import best, ranks, standings
@@ -70,14 +70,17 @@ def compare(
             "no results have all that was chosen; choose less (amemgym memorybench show lists what there is)"
         )
     shown = [cell for cell in there if cell.baseline in columns]
+    if shown and all(map(results.is_unscored, shown)):
+        raise DataError(results.no_scores(shown))
     made = Summaries(results, by_dataset)
     made.read(shown)
     chosen = made.metric(metric)
+    places = made.having(made.places(there), chosen)
+    if not baselines:  # those of the rows that are left
+        kept = {replace(at, dataset=None) for at in places}
+        columns = ordered([cell.baseline for cell in there if Place(*cell[:4]) in kept])
     measure, base = Measure(chosen, metrics=metrics), against or WITHOUT_MEMORY
-    rows = [
-        _ranked(TableRow(at, tuple(made.cell(at, name, measure) for name in columns)), chosen)
-        for at in made.places(there)
-    ]
+    rows = [_ranked(TableRow(at, tuple(made.cell(at, name, measure) for name in columns)), chosen) for at in places]
     has_gains = intervals and any(cell.baseline == base for cell in there)
     if intervals:
         made.read([cell for cell in there if cell.baseline == base and cell not in shown])

@@ -19,8 +19,8 @@ _Name = TypeVar("_Name", str, tuple[str, str])
 @dataclass(frozen=True)
 class Contents:
     """Of the cells that were asked for. Counts are cells; `sets` are (type, set), `metrics` those with a value, `forms`
-    the formats of summaries (`unread` cells have none that can be read). `missing` has, for each model and set that any
-    baseline has, those that have none for it."""
+    the formats of summaries (`unread` cells have none that can be read, `unscored` ones none yet). `missing` has, for
+    each model and set that any baseline has, those that have none for it."""
 
     cells: int
     exps: tuple[str, ...]
@@ -30,6 +30,7 @@ class Contents:
     metrics: Counter[str]
     forms: Counter[str]
     unread: int
+    unscored: int
     missing: dict[Place, list[str]]
 
 
@@ -42,6 +43,7 @@ def contents(results: MemoryBenchResults, cells: Sequence[Cell]) -> Contents:
         places.setdefault(Place(cell.exp, cell.model, cell.dataset_type, cell.set_name), set()).add(cell.baseline)
     absent = {place: [name for name in columns if name not in there] for place, there in places.items()}
     summaries = [summary for summary in results.summaries(cells).values() if summary is not None]
+    unscored = sum(map(results.is_unscored, cells))
     return Contents(
         cells=len(cells),
         exps=tuple(sorted({cell.exp for cell in cells})),
@@ -50,7 +52,8 @@ def contents(results: MemoryBenchResults, cells: Sequence[Cell]) -> Contents:
         baselines=Counter({name: baselines[name] for name in columns}),
         metrics=_sorted(Counter(name for one in summaries for name, score in one.scores.items() if score is not None)),
         forms=_sorted(Counter(summary.form for summary in summaries)),
-        unread=len(cells) - len(summaries),
+        unread=len(cells) - len(summaries) - unscored,
+        unscored=unscored,
         missing={place: names for place, names in absent.items() if names},
     )
 

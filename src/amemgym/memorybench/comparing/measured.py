@@ -135,13 +135,14 @@ def interval_notes(rows: Sequence[TableRow], *, gains: bool) -> Iterator[str]:
     of_values = _by_reason(cells, lambda cell: cell.why)
     for reason, where in of_gains.items():
         values = of_values.pop(reason, [])
-        nor = f", nor have {_counted(len(values), 'value')}" if values else ""
+        has = "has" if len(values) == 1 else "have"
+        nor = f"; {_counted(len(values), 'value')} {has} none for the same reason" if values else ""
         verb = "has" if len(where) == 1 else "have"
         yield f"{_counted(len(where), 'gain')} {verb} no interval: {reason} ({some(where, _NAMED)}{nor})"
     for reason, where in of_values.items():
         yield f"{_counted(len(where), 'value')} without an interval: {reason} ({some(where, _NAMED)})"
     apart = [
-        f"{name} {cell.gain.value:+.3f} and {cell.gain.of_summaries:+.3f}"
+        f"{name}: by items {cell.gain.value:+.3f}, by summaries {cell.gain.of_summaries:+.3f}"
         for name, cell in cells
         if gains and cell.gain is not None and cell.gain.n and is_apart(cell.gain.value, cell.gain.of_summaries)
     ]

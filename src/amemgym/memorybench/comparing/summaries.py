@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from amemgym.errors import DataError, UnknownName
@@ -12,7 +12,7 @@ from amemgym.memorybench.comparing.comparison import Place, TableCell
 from amemgym.memorybench.comparing.details import count_rooms, count_values
 from amemgym.memorybench.comparing.measure import OWN, Measure
 from amemgym.memorybench.entry import Cell
-from amemgym.memorybench.problems import Problem, together
+from amemgym.memorybench.problems import Problem, some, together
 from amemgym.memorybench.summary import ACCURACY, AVERAGE, SUMMARY_METRICS, WEIGHTED, Z_SCORE, Summary
 
 if TYPE_CHECKING:
@@ -49,12 +49,14 @@ class Summaries:
                 continue
             self.found[cell] = summary
             self.scores[cell] = _by_dataset(summary) if self.by_dataset else {None: dict(summary.scores)}
+        if unscored := [cell for cell in cells if self.results.is_unscored(cell)]:
+            self.notes.append(self.results.no_scores(unscored))
         self.notes += together(lacking)
         without = [cell for cell in cells if cell in self.found and not self.scores[cell]]
         if without and len(without) == len(self.found):
             raise DataError(
-                "no summary has means of data sets, as those of a set of one data set have none;"
-                " leave by_dataset (--by-dataset) out"
+                "there are no rows by data set, since these summaries say nothing of single data sets (those of a set"
+                " of one data set never do); leave by_dataset (--by-dataset) out"
             )
         if without:
             sets = ", ".join(sorted({cell.set_name for cell in without})[:_NAMED])
@@ -75,18 +77,31 @@ class Summaries:
             more = ", ".join(sorted(name for name in known if name != chosen)[:_NAMED])
             self.notes.append(f"other metrics (--metric): {more}" if more else "it is the only metric")
             return chosen
-        chosen = asked or first
+        chosen = first if asked is None else asked
         if chosen not in known and (known or chosen not in usual):
             hint = "It is a metric of data sets (--by-dataset)." if chosen == OWN else ""
             raise UnknownName("metric", chosen, sorted(known) or usual, hint)
-        lacking = [
-            cell for cell, rows in self.scores.items() if rows and not any(chosen in row for row in rows.values())
-        ]
-        if asked is None and lacking:
-            there = sorted({name for cell in lacking for row in self.scores[cell].values() for name in row})
-            sets = ", ".join(sorted({cell.set_name for cell in lacking})[:_NAMED])
-            self.notes.append(f"no {chosen}: {sets}; --metric has {', '.join(there[:_NAMED])}")
         return chosen
+
+    def having(self, places: Sequence[Place], metric: str) -> list[Place]:
+        """The places without those whose summaries all have other metrics, which are told."""
+        lacking: dict[Place, list[Cell]] = {}
+        some_have = set[Place]()
+        for cell, rows in self.scores.items():
+            place = Place(*cell[:4])
+            if any(metric in row for row in rows.values()):
+                some_have.add(place)
+            elif rows:
+                lacking.setdefault(place, []).append(cell)
+        for is_left_out in (True, False):
+            of = {place: cells for place, cells in lacking.items() if is_left_out is (place not in some_have)}
+            cells = [cell for row in of.values() for cell in row]
+            names = sorted({name for cell in cells for row in self.scores[cell].values() for name in row})
+            there = list(map(str, of)) if is_left_out else list(map(str, cells))
+            if there:
+                begun = "left out, as no summary has" if is_left_out else "no"
+                self.notes.append(f"{begun} {metric}: {some(there, _NAMED)}; --metric has {', '.join(names[:_NAMED])}")
+        return [at for at in places if (place := replace(at, dataset=None)) in some_have or place not in lacking]
 
     def places(self, cells: Iterable[Cell]) -> list[Place]:
         """The rows, in order."""

@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from amemgym.errors import ResultNotFound, UnknownName
-from amemgym.memorybench.entry import DATASET_TYPES, Cell, ResultEntry
-from amemgym.memorybench.problems import Problem, Problems
+from amemgym.memorybench.entry import DATASET_TYPES, DETAILS, SUMMARY, Cell, ResultEntry
+from amemgym.memorybench.problems import Problem, Problems, some
 from amemgym.memorybench.reading.listing import file_of
 from amemgym.memorybench.reading.runs import Run, one_a_cell
 
 #: what the words of a cell are called in errors
 _KINDS = ("experiment", "model", "dataset type", "set", "baseline")
+#: what a group without scores holds, and who gives them
+_PREDICTIONS = "predictions alone, to which MemoryBench's evaluators give scores"
 #: the experiment that a table is of, where an archive has it
 OFF_POLICY = "off-policy"
 
@@ -102,6 +104,17 @@ class Groups:
         run = None if cell in self._undecided else self._runs.get(cell)
         return run is not None and (at := file_of(run.entry, name)) is not None and run.place.may_have(at)
 
+    def is_unscored(self, cell: Cell) -> bool:
+        """Whether its group lists neither scores nor judged items, as where there are predictions alone."""
+        run = None if cell in self._undecided else self._runs.get(cell)
+        return run is not None and not {SUMMARY, DETAILS} & set(run.entry.files)
+
+    def no_scores(self, cells: Sequence[Cell]) -> str:
+        """A sentence about cells that have none yet."""
+        one = len(cells) == 1
+        told = f"{cells[0]} has" if one else f"{len(cells)} cells ({some(list(map(str, cells)), 1)}) have"
+        return f"{told} no scores yet: {'it holds' if one else 'they hold'} {_PREDICTIONS}"
+
     def place_of(self, cell: Cell) -> str:
         """The archive that the cell's group is in, as messages name it. Raises ResultNotFound."""
         return self._found(cell).place.name
@@ -129,6 +142,12 @@ class Groups:
             known = list(self._runs)
             for at, word in enumerate(cell):
                 names = sorted({other[at] for other in known})
+                if word in {other[at] for other in self._runs} - set(names):
+                    before = "/".join(cell[:at])
+                    raise ResultNotFound(
+                        f"no results for {cell}: {before} has no results for {_KINDS[at]} '{word}', but for"
+                        f" {', '.join(names)}"
+                    )
                 if word not in names:
                     raise ResultNotFound(f"no results for {cell}: {UnknownName(_KINDS[at], word, names)}")
                 known = [other for other in known if other[at] == word]

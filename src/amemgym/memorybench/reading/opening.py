@@ -44,18 +44,20 @@ def load_result_summary_table(
     repo_id: str = PUBLISHED,
     revision: str | None = None,
     cache_dir: str | Path | None = None,
-    root_dir: str | Path | None = None,
+    root_dir: str | Path | Sequence[str | Path] | None = None,
     missing_value: Any = None,
     choose: str = "latest",
 ) -> pandas.DataFrame:
-    """The published results as a table, in one line; or those of another repository, or of the folder `root_dir`.
+    """The published results as a table, in one line; or those of another repository, or of the folder `root_dir`
+    (several folders are read as one).
 
-    One row for each model and set, one column for each baseline, NaN where there is none; the other arguments and the
-    errors are those of `MemoryBenchResults.summary_table` and `from_hf`. Of a cell with several runs of which `choose`
-    cannot say which counts, the table has none: name another rule.
+    Of an archive with several experiments it is that of "off-policy", unless `exp` names another. One row for each
+    model and set, one column for each baseline, NaN where there is none; the other arguments and the errors are those
+    of `MemoryBenchResults.summary_table` and `from_hf`. Of a cell with several runs of which `choose` cannot say which
+    counts, the table has none: name another rule.
     """
     if root_dir is not None:
-        results = _open(root_dir, choose)
+        results = open_results(root_dir, choose)
     else:
         results = MemoryBenchResults.from_hf(repo_id, revision=revision, cache_dir=cache_dir, choose=choose)
     filters: dict[str, Any] = {"dataset_type": dataset_type, "set_name": set_name, "baselines": baselines}
@@ -69,6 +71,9 @@ def _open(source: str | Path, choose: str) -> MemoryBenchResults:
         repository, at, revision = text.removeprefix(HUB).partition("@")
         if at and not revision:
             raise UsageError(f"{text}: the revision after the @ is missing")
+        owner, _, name = (repository or PUBLISHED).partition("/")
+        if not (owner and name) or "/" in name:
+            raise UsageError(f"{text}: a repository on Hugging Face is written {HUB}OWNER/NAME")
         return MemoryBenchResults.from_hf(repository or PUBLISHED, revision=revision or None, choose=choose)
     if not text.strip():
         raise UsageError("an archive's folder is an empty text; give its path, or hub:OWNER/NAME on Hugging Face")
@@ -82,4 +87,7 @@ def _open(source: str | Path, choose: str) -> MemoryBenchResults:
     if not is_there:
         hint = f"; on Hugging Face it would be {HUB}{text}" if text.count("/") == 1 and text[0] not in "./~" else ""
         raise DataError(f"no results archive at {root}{hint}")
+    if not root.is_dir():
+        summary = "; of a summary over several baselines, amemgym memorybench verify reads the file"
+        raise DataError(f"{root} is a file, and an archive is a folder{summary if root.suffix == '.json' else ''}")
     return MemoryBenchResults.from_local(root, repo_id=str(root), choose=choose)

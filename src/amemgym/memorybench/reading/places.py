@@ -79,6 +79,10 @@ class Folder:
         except OSError:
             return False
 
+    def lacks(self, relative: str) -> bool:
+        """Whether nothing is there, by one look; where links lead is asked as it is opened."""
+        return path_fault(relative) is None and not os.path.lexists(self._real / relative)
+
     def fault(self, relative: str) -> str | None:
         """Why a path is refused, by its form or by where its links lead; None where it is not."""
         if fault := path_fault(relative):

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from amemgym.errors import DataError, ResultFileMissing
+from amemgym.errors import DataError, ResultFileMissing, ResultUndecided
 from amemgym.memorybench.entry import DETAILS, MANIFEST, PREDICT, RUN_CONFIG, SUMMARY, Cell
 from amemgym.memorybench.items import Item, ItemKey, Joined, joined, keyed
 from amemgym.memorybench.problems import Problems
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 #: files of a group that are results; any other may be a configuration, from which keys are struck out
 _RESULTS = {SUMMARY, DETAILS, PREDICT, STEP_PREDICT}
+#: around the names of files that a manifest lists and a folder has not
+_ABSENT, _LISTED = "it has no file ", ", though it is listed; fetch the archive again, or take it off the manifest"
 
 
 class MemoryBenchResults(Groups):
@@ -96,25 +98,37 @@ class MemoryBenchResults(Groups):
         root, problems = Path(root_dir), Problems()
         place = Folder(root)
         runs = [Run(place, entry) for entry in list_groups(place, os.path.lexists(root / MANIFEST), problems)]
-        return cls(repo_id, runs, problems, choose=choose, repo_type=repo_type, local_root=root)
+        results = cls(repo_id, runs, problems, choose=choose, repo_type=repo_type, local_root=root)
+        for entry in results.entries:
+            if lacking := [name for name in entry.files if place.lacks(str(file_of(entry, name)))]:
+                problems.tell(str(entry.cell), f"{_ABSENT}{', '.join(lacking)}{_LISTED}")
+        return results
 
     @classmethod
-    def combined(cls, several: Sequence[MemoryBenchResults], choose: str = "latest") -> MemoryBenchResults:
-        """Several archives as one. A cell that more than one has is chosen as several runs of it are (see `from_hf`).
+    def combined(
+        cls, several: Sequence[MemoryBenchResults | str | Path] | str | Path, choose: str = "latest"
+    ) -> MemoryBenchResults:
+        """Several archives as one, opened or by where they are (see `open_results`).
+
+        A cell that more than one has is chosen as several runs of it are (see `from_hf`).
 
         Raises DataError where there are none, or `choose` cannot decide.
         """
         check_choice(choose)
         if not several:
             raise DataError("no archives to combine; give at least one")
-        problems = Problems(problem for archive in several for problem in archive.problems)
+        from amemgym.memorybench.reading.opening import open_results  # which opens them as this
+
+        given = [several] if isinstance(several, str | Path) else several
+        opened = [one if isinstance(one, MemoryBenchResults) else open_results(one, choose) for one in given]
+        problems = Problems(problem for archive in opened for problem in archive.problems)
         runs = [
             run
-            for archive in several
+            for archive in opened
             for cell, chosen in archive._runs.items()
             for run in (archive._undecided[cell][1] if cell in archive._undecided else [chosen])
         ]
-        return cls(" + ".join(dict.fromkeys(archive.repo_id for archive in several)), runs, problems, choose=choose)
+        return cls(" + ".join(dict.fromkeys(archive.repo_id for archive in opened)), runs, problems, choose=choose)
 
     # --- whole files ---
 
@@ -175,7 +189,8 @@ class MemoryBenchResults(Groups):
         return summary
 
     def summaries(self, cells: Sequence[Cell]) -> dict[Cell, Summary | None]:
-        """The summaries of several cells without the items' values; None, and a problem, where a cell's cannot be had.
+        """The summaries of several cells without the items' values; None, and a problem, where a cell's cannot be had
+        (no problem where it has no scores yet, see `is_unscored`).
 
         They are fetched together and kept.
         """
@@ -185,7 +200,9 @@ class MemoryBenchResults(Groups):
             try:
                 self._summaries[cell] = self.summary(cell, with_details=False)
             except DataError as error:
-                self._told.tell(str(cell), f"no summary: {error}")
+                told = isinstance(error, ResultUndecided) or self._is_told_absent(cell)
+                if not told and not self.is_unscored(cell):
+                    self._told.tell(str(cell), f"no summary: {error}")
                 self._summaries[cell] = None
         return {cell: self._summaries[cell] for cell in cells}
 
@@ -274,8 +291,12 @@ class MemoryBenchResults(Groups):
         try:
             return run.place.path(at)
         except ResultFileMissing as error:
-            way = "fetch the archive again, or take the file off the manifest"
-            raise ResultFileMissing(f"{cell}: {error}, though it is listed; {way}") from error
+            raise ResultFileMissing(f"{cell}: {error}{_LISTED}") from error
+
+    def _is_told_absent(self, cell: Cell) -> bool:
+        """Whether it was told at opening that its summary is listed but absent."""
+        told = (problem.text for problem in self._told if problem.place == str(cell))
+        return any(text.startswith(_ABSENT) and text.endswith(_LISTED) and SUMMARY in text for text in told)
 
     def _fetch(self, cells: Sequence[Cell], name: str) -> None:
         """Have a file of several cells at hand."""

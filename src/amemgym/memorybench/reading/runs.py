@@ -22,7 +22,16 @@ CHOICES = {
 }
 #: how many runs are named in a message
 _NAMED = 8
-_TIME = re.compile(r"start_at_(\d{4}(?:-\d{2}){5})(?!\d)")
+#: a date, and perhaps the time of the day: 2026-01-02-03-04-05, 2026-01-02_03-04-05, 20260102_030405,
+#: 2026-01-02T03:04:05
+_TIME = re.compile(
+    r"(?<![0-9A-Za-z])(20\d\d)([-_]?)(0[1-9]|1[0-2])\2(0[1-9]|[12]\d|3[01])"
+    r"(?:[-_T ]?([01]\d|2[0-3])([-_:]?)([0-5]\d)(?:\6([0-5]\d)(?:\.(\d{1,9}))?)?Z?)?(?![0-9A-Za-z:+])"
+)
+_BEGAN = "start_at_"
+#: what a message says of the times that are understood, and of the way out
+_TIMES = "a time such as start_at_2026-01-02-03-04-05, 20260102_030405 or 2026-01-02"
+_WAY_OUT = "say which counts: choose='first' or 'last', or --choose first or --choose last"
 #: the steps of a run, by the names of their folders: `begin`, `step_3`, `[200,300)`
 _STEP = re.compile(r"(begin)|step_(\d{1,18})|\[\d{1,18},(\d{1,18})\)")
 
@@ -82,13 +91,15 @@ def _chosen(cell: Cell, runs: Sequence[Run], choose: str, problems: Problems) ->
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     told = f"{len(runs)} runs of one cell: {', '.join(names[:_NAMED])}{more}"
     if choose == "error":
-        raise DataError(f"{cell}: {told}; say which counts with choose='latest', 'first' or 'last'")
+        raise DataError(f"{cell}: {told}; say which counts with choose (--choose): latest, first or last")
     if choose == "latest":
         whens = [_when(run.entry) for run in runs]
         latest = max(whens)
-        if not all(time for time, _ in whens) or whens.count(latest) > 1:
-            why = "two began at the same time" if all(time for time, _ in whens) else "not all ids have a time"
-            raise ResultUndecided(f"{cell}: {told}; {why}, so give choose='first' or 'last'")
+        if not all(time for time, _ in whens):
+            raise ResultUndecided(f"{cell}: {told}; not all ids have {_TIMES}; {_WAY_OUT}")
+        # of a day alone it is not known whether it was before or after an hour of it
+        if whens.count(latest) > 1 or any(time != latest[0] and latest[0].startswith(time) for time, _ in whens):
+            raise ResultUndecided(f"{cell}: {told}; two began at the same time, as far as ids say it; {_WAY_OUT}")
         at = whens.index(latest)
     else:
         at = 0 if choose == "first" else len(runs) - 1
@@ -97,13 +108,30 @@ def _chosen(cell: Cell, runs: Sequence[Run], choose: str, problems: Problems) ->
 
 
 def _when(entry: ResultEntry) -> tuple[str, int]:
-    """(time it began, step): the time from the id, else from the folder; "" where neither has one."""
-    for text in (entry.run_id, entry.relative_dir):
-        if match := _TIME.search(text):
+    """(time it began as digits, step): the time from the id, else from the folder; "" where neither has one."""
+    own = [part for part in entry.relative_dir.split("/") if step_number(part) is None][-1:]
+    for text, began in ((entry.run_id, _began(entry.run_id)), (entry.relative_dir, _began(*own))):
+        if began:
             steps = [step for part in text.split("/") if (step := step_number(part)) is not None]
             folder = [step for part in entry.relative_dir.split("/") if (step := step_number(part)) is not None]
-            return match[1], (steps or folder or [-1])[-1]
+            return began, (steps or folder or [-1])[-1]
     return "", -1
+
+
+def _began(text: str = "") -> str:
+    """The one time in a text as digits, as far as they go; "" where there is none, or several that differ."""
+    after = text.partition(_BEGAN)[2]
+    if after and (match := _TIME.match(after)):
+        return _digits(match)
+    found = {_digits(match) for match in _TIME.finditer(text)}
+    of_day = {digits for digits in found if len(digits) > 8}  # a date alone may be a model's
+    found = of_day or found
+    return found.pop() if len(found) == 1 else ""
+
+
+def _digits(match: re.Match[str]) -> str:
+    year, _, month, day, hour, _, minute, second, part = match.groups("")
+    return f"{year}{month}{day}{hour}{minute}{second}{part}"
 
 
 def _names(runs: Sequence[Run]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from amemgym.errors import MissingPackage, UnknownName
+from amemgym.errors import DataError, MissingPackage, UnknownName
 from amemgym.memorybench.entry import Cell
 from amemgym.memorybench.summary import SUMMARY_METRICS
 
@@ -39,8 +39,10 @@ def rows(
     wanted = [cell for cell in cells if cell.baseline in columns]
     summaries = results.summaries(wanted)
     known = {name for summary in summaries.values() if summary is not None for name in summary.scores}
+    if wanted and all(map(results.is_unscored, wanted)):
+        raise DataError(results.no_scores(wanted))
     if metric not in known and (known or metric not in SUMMARY_METRICS):
-        raise UnknownName("metric", metric, sorted(known) or SUMMARY_METRICS)
+        raise UnknownName("metric", metric, sorted(known) or SUMMARY_METRICS, _elsewhere(results, metric, exp))
     named = ["model"] if dataset_type is not None and set_name is not None else ["model", "dataset_type", "set_name"]
     table = []
     for model, kind, name in of_rows:
@@ -51,6 +53,15 @@ def rows(
             row[baseline] = missing_value if value is None else value
         table.append(row)
     return table, [*named, *columns]
+
+
+def _elsewhere(results: MemoryBenchResults, metric: str, exp: str) -> str:
+    """Which other experiments have the metric, and how they are asked for."""
+    found = results.summaries([cell for cell in results.select() if cell.exp != exp])
+    having = sorted({cell.exp for cell, summary in found.items() if summary is not None and metric in summary.scores})
+    if not having:
+        return ""
+    return f"These are of {exp}; '{metric}' is a metric of {', '.join(having)}: give exp='{having[0]}'."
 
 
 def frame(table: Sequence[dict[str, Any]], columns: Sequence[str], missing_value: Any = None) -> pandas.DataFrame:

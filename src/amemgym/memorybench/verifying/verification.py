@@ -119,7 +119,7 @@ class CellFindings:
 
     def unchecked(self, why: str) -> None:
         """Something could not be checked."""
-        self._verification.unchecked.append(Remark(self.cell, why))
+        self._verification.unchecked.append(Remark(self.cell, why.replace(f"{self.cell}: ", "")))
 
     def warn(self, text: str) -> None:
         """Something is odd."""

@@ -8,6 +8,7 @@ from amemgym.report.archive.frame import result_frame
 from amemgym.report.archive.terminal import print_result_table
 from amemgym.report.archive.verification import print_verification, write_verification
 from amemgym.report.archive.write import (
+    FIGURES,
     FORMATS,
     TEXTS,
     check_result_table,
@@ -17,6 +18,7 @@ from amemgym.report.archive.write import (
 )
 
 __all__ = [
+    "FIGURES",
     "FORMATS",
     "TEXTS",
     "check_result_table",

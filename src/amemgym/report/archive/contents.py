@@ -23,9 +23,9 @@ from amemgym.memorybench.entry import DETAILS, GROUP_FILES, PREDICT, RUN_CONFIG,
 from amemgym.memorybench.items import Joined, key_of
 from amemgym.memorybench.reading.results import MemoryBenchResults
 from amemgym.memorybench.summary import UNFINISHED, Summary
-from amemgym.report.archive.layout import one_line
+from amemgym.report.archive.layout import around, one_line
 from amemgym.report.archive.terminal import table_of
-from amemgym.report.table import print_whole, with_interval
+from amemgym.report.table import print_whole
 from amemgym.report.wording import NONE, count, number
 
 _T = TypeVar("_T")
@@ -48,11 +48,14 @@ def print_contents(console: Console, results: MemoryBenchResults, found: Content
         *((f"{dataset_type} sets", ", ".join(names)) for dataset_type, names in sets.items()),
         ("baselines", _counts(found.baselines)),
         ("metrics", _counts(found.metrics) or NONE),
-        ("summaries", _counts(found.forms + Counter({"unreadable": found.unread}))),
+        ("summaries", _counts(found.forms + Counter({"unreadable": found.unread})) or NONE),
     ]
     for name, said in facts:
         _say(console, f"  {name}: {said}")
     _say(console, "  (each with its number of cells)", "dim")
+    if found.unscored:
+        verb = "has" if found.unscored == 1 else "have"
+        _say(console, f"{_cells(found.unscored)} {verb} no scores yet: predictions alone, to be judged", "bold")
     if found.missing:
         _say(console, f"missing: {_cells(sum(map(len, found.missing.values())))}", "bold")
         _some(console, [f"{place}: {', '.join(names)}" for place, names in found.missing.items()])
@@ -68,7 +71,9 @@ def print_cell(console: Console, results: MemoryBenchResults, cell: Cell, items:
     absent = [name for name in GROUP_FILES if name not in there]
     lacking = f"; missing: {', '.join(absent)}" if absent else ""
     _say(console, f"  files: {', '.join(there) or NONE}{lacking}")
-    summary = _tried(console, lambda: results.summary(cell, with_details=False))
+    if unscored := results.is_unscored(cell):
+        _say(console, "  no scores yet: predictions alone, to which MemoryBench's evaluators give them")
+    summary = None if unscored else _tried(console, lambda: results.summary(cell, with_details=False))
     counted = _tried(console, lambda: _counted(results, cell)) if DETAILS in there else None
     if summary is not None:
         scores = ", ".join(_score(summary, name) for name in summary.scores)
@@ -98,7 +103,7 @@ def print_cell(console: Console, results: MemoryBenchResults, cell: Cell, items:
 
 def _score(summary: Summary, name: str) -> str:
     """A metric with its interval and n, as far as the summary says them."""
-    shown = f"{name} {with_interval(summary.scores[name], summary.intervals.get(name))}"
+    shown = f"{name} {around(summary.scores[name], summary.intervals.get(name))}"
     n = summary.counts.get(name)
     return shown if n is None else f"{shown} (n {count(n)})"
 

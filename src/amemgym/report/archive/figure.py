@@ -68,8 +68,8 @@ def _draw(figure: Figure, table: ResultTable) -> None:
 def _told(table: ResultTable) -> str:
     said = [next(layout.reading(table)), "Colour: from the row's lowest value to its highest"]
     said += ["In a frame: the row's best"] if table.better else []
-    said += [f"±: 95% interval, {layout.sampled(table)}"] if table.has_intervals else []
-    said += ["Values of different rows are scaled by different statistics"] if len(table.rows) > 1 else []
+    said += [f"± or [low, high]: 95% interval, {layout.sampled(table)}"] if table.has_intervals else []
+    said += ["Values of different rows are scaled by different statistics"] if layout.is_scaled(table) else []
     return " ".join(f"{one.rstrip('.')}." for one in (*said, *table.warnings))
 
 
@@ -87,7 +87,9 @@ def _cell(axes: Axes, x: int, y: int, cell: TableCell, share: float | None) -> N
     at = 0.36 if half else 0.5
     axes.text(x + 0.5, y + at, number(cell.value), ha="center", va="center", fontsize=7.5, weight=weight, color=INK)
     if half:
-        axes.text(x + 0.5, y + 0.74, half, ha="center", va="center", fontsize=5.5, color=INK)
+        axes.text(
+            x + 0.5, y + 0.74, half, ha="center", va="center", fontsize=4.8 if half.startswith("[") else 5.5, color=INK
+        )
 
 
 def _named(table: ResultTable, place: Place) -> str:

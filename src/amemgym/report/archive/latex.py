@@ -95,7 +95,7 @@ def _tabular(header: Sequence[str], rows: Sequence[Sequence[str]], words: int) -
 def _value(cell: TableCell) -> str:
     if cell.value is None:
         return _plain(NONE)
-    shown, half = _math(number(cell.value)), layout.half(cell, r" \pm ")
+    shown, half = _math(number(cell.value)), layout.half(cell, r" \pm ").replace(" [", r"\ [").replace("−", "-")
     return rf"$\mathbf{{{shown}}}{half}$" if cell.is_best else f"${shown}{half}$"
 
 

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from amemgym import files
 from amemgym.memorybench.comparing.comparison import Gain, ResultTable, TableCell, TableRow
 from amemgym.memorybench.comparing.measure import OWN
-from amemgym.memorybench.summary import AVERAGE, MEAN_OF_RATIOS, MEMORY_SCORE, WEIGHTED, Z_SCORE
-from amemgym.report.wording import NONE, count, number
+from amemgym.memorybench.summary import AVERAGE, MEAN_OF_RATIOS, MEMORY_SCORE, SUMMARY_METRICS, WEIGHTED, Z_SCORE
+from amemgym.report.table import with_interval
+from amemgym.report.wording import NONE, count, interval, number
 from amemgym.scores.signflips import smallest_p
 from amemgym.scores.verdict import BETTER, LEVEL, WORSE
 from amemgym.secrets import redact
@@ -84,10 +85,27 @@ def mark(gain: Gain | None) -> str:
 
 
 def half(cell: TableCell, sign: str) -> str:
-    """The longer arm of a value's interval after a sign; nothing where it has none."""
+    """The longer arm of a value's interval after a sign, the interval where its arms differ; nothing where it has
+    none."""
     if cell.value is None or cell.interval is None:
         return ""
+    if is_lopsided(cell.value, cell.interval):
+        space = " " if sign.startswith(" ") else ""
+        return space + interval(cell.interval)
     return f"{sign}{max(cell.interval[1] - cell.value, cell.value - cell.interval[0]):.3f}"
+
+
+def is_lopsided(value: float, interval: Sequence[float]) -> bool:
+    """Whether the arms differ by more than a tenth of the longer one, as where an interval is cut at 0 or 1."""
+    low, high = value - interval[0], interval[1] - value
+    return abs(high - low) > 0.1 * max(high, low)
+
+
+def around(value: float | None, pair: Sequence[float] | None, sign: str = "") -> str:
+    """A value in the terminal with its interval: ±0.021, or [low, high] where its arms differ."""
+    if value is None or pair is None or not is_lopsided(value, pair):
+        return with_interval(value, pair, sign)
+    return f"{value:{sign}.3f} [{pair[0]:{sign}.3f}, {pair[1]:{sign}.3f}]"
 
 
 def rank(cell: TableCell) -> str:
@@ -120,12 +138,12 @@ def reading(table: ResultTable) -> Iterator[str]:
     )
     if table.has_intervals:
         yield (
-            f"±: the longer arm of the 95% interval, {sampled(table)}. Where items have another mean than the summary"
-            " says, the value has none"
+            f"±: the longer arm of the 95% interval, {sampled(table)}; [low, high] where the arms differ. Where items"
+            " have another mean than the summary says, the value has none"
         )
     if table.better:
         yield "best of a row: *, or bold; equal values share it, and the mean of their ranks"
-    if len(table.rows) > 1:
+    if is_scaled(table):
         yield "compare within a row: the values of another set are scaled by other statistics"
     if standings(table):
         yield (
@@ -149,11 +167,16 @@ def brief(table: ResultTable) -> Iterator[str]:
     best = ", * the best of a row" if table.better else ""
     yield f"{_direction(table)}{best}, {NONE} missing; n: items{_unknown(table)}"
     if table.has_intervals or table.has_gains:
-        yield f"±: 95% interval, {sampled(table)}"
+        yield f"± or [low, high]: 95% interval, {sampled(table)}"
     if table.has_gains and table.better:
         yield f"▲ better, ▼ worse: 0 lies outside of the interval, and adjusted p < {LEVEL}{_too_few(table)}"
-    if len(table.rows) > 1:
+    if is_scaled(table):
         yield "compare within a row: other rows are scaled by other statistics"
+
+
+def is_scaled(table: ResultTable) -> bool:
+    """Whether rows are scaled by statistics of their own."""
+    return len(table.rows) > 1 and table.metric in SUMMARY_METRICS
 
 
 def _direction(table: ResultTable) -> str:

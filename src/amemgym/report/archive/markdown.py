@@ -40,7 +40,7 @@ def _text(said: object) -> str:
 
 
 def _value(cell: TableCell) -> str:
-    shown = _ascii(number(cell.value)) + layout.half(cell, " ±")
+    shown = _ascii(number(cell.value)) + _ascii(layout.half(cell, " ±"))
     return f"**{shown}**" if cell.is_best else shown
 
 

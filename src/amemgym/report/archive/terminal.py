@@ -11,7 +11,7 @@ from rich.table import Table
 from amemgym.memorybench.comparing.comparison import ResultTable, TableCell
 from amemgym.report.archive import layout
 from amemgym.report.archive.layout import one_line
-from amemgym.report.table import print_whole, with_interval
+from amemgym.report.table import print_whole
 from amemgym.report.wording import NONE
 
 
@@ -22,7 +22,11 @@ def print_result_table(console: Console, table: ResultTable) -> None:
     values = [[*table.named(row.place), *map(_value, row.cells), layout.row_n(row)] for row in table.rows]
     print_whole(console, table_of([*layout.header(table), "n"], values, words))
     if table.has_gains and (gaining := layout.gaining(table)):
-        console.print(f"\ngain over {escape(one_line(table.against))} (±: 95% interval)", highlight=False, style="bold")
+        console.print(
+            f"\ngain over {escape(one_line(table.against))} (± or \\[low, high]: 95% interval)",
+            highlight=False,
+            style="bold",
+        )
         header = [*layout.header(table)[:words], *gaining, "n"]
         rows = [
             [*table.named(row.place), *(_gain(row.cell(name)) for name in gaining), layout.gain_n(row)]
@@ -54,10 +58,10 @@ def _styled(text: str, is_number: bool) -> str:
 
 def _value(cell: TableCell) -> str:
     """A star marks the best, also where nothing is bold; a space holds its place."""
-    return f"{with_interval(cell.value, cell.interval)}{'*' if cell.is_best else ' '}"
+    return f"{layout.around(cell.value, cell.interval)}{'*' if cell.is_best else ' '}"
 
 
 def _gain(cell: TableCell) -> str:
     if cell.gain is None:
         return f"{NONE} "
-    return f"{with_interval(cell.gain.value, cell.gain.interval, '+')} {layout.mark(cell.gain) or ' '}"
+    return f"{layout.around(cell.gain.value, cell.gain.interval, '+')} {layout.mark(cell.gain) or ' '}"

@@ -58,18 +58,30 @@ def result_table_text(table: ResultTable, format: str = "md") -> str:
     return redact(_TEXTS[format](table))
 
 
-def write_result_table(table: ResultTable, format: str | None = None, out: str | Path | None = None) -> Path:
-    """Write the table, whole or not at all, to `out`, else into the working folder; returns the file. Without a format,
-    the file's name says it. Raises UsageError and StorageError."""
+def write_result_table(
+    table: ResultTable, format: str | None = None, out: str | Path | None = None, archive: str | Path | None = None
+) -> Path:
+    """Write the table, whole or not at all, to `out`, else into the working folder, under a name that has the archive's
+    (`archive` is where that is, so that no two take each other's place); returns the file. Without a format, the file's
+    name says it. Raises UsageError and StorageError."""
     named = format is not None
     format = format or format_of(out) or "html"
     check_result_table(format, out, named=named)
-    path = place_of(out, Path(), f"memorybench-table.{_ENDINGS.get(format, format)}")
+    path = place_of(out, Path(), f"{_name(archive)}.{_ENDINGS.get(format, format)}")
     if format in FIGURES:
         files.write_bytes_atomically(path, heat_map(table, format))
     else:
         files.write_atomically(path, result_table_text(table, format))
     return path
+
+
+def _name(archive: str | Path | None) -> str:
+    if archive is None:
+        return "memorybench-table"
+    whole = str(archive)
+    # the readable part is the last of its path, the hash is of all of it
+    readable = files.slug(Path(whole).name).rpartition("-")[0]
+    return "-".join(filter(None, ("memorybench-table", readable, files.slug(whole)[-8:])))
 
 
 def format_of(out: str | Path | None) -> str | None:
@@ -85,7 +97,7 @@ def check_result_table(format: str, out: str | Path | None = None, *, named: boo
     said = format_of(out)
     if said is None and not named and out is not None and not is_folder(out) and (ending := Path(out).suffix[1:]):
         hint = f"--out {out} ends in .{ending}; with --format, a file's name may end as it likes."
-        raise UnknownName("format", ending, _FORMATS, hint)
+        raise UnknownName("format", ending, FORMATS, hint)
     if said not in (None, format):
         raise UsageError(
             f"--out {out} ends in {Path(str(out)).suffix}, but the format is {format}; add --format {said}"
