@@ -46,7 +46,10 @@ def _draw(figure: Figure, table: ResultTable) -> None:
     counts = [layout.row_n(row) for row in table.rows]
     n_width = max(map(width_of, counts), default=0) * 6.5 / 7.5 / COLUMN + 0.4
     above = max((width_of(plain(name)) for name in table.baselines), default=0) * 0.6 / high + 0.9 * ROW / high
-    width, told = (beside + columns + n_width) * COLUMN + 0.3, _told(table)
+    of = "data set" if table.by_dataset else "set"
+    title = f"{plain(table.metric)} of each memory system, by model and {of}"
+    # few columns are drawn wider, so that the title has room; its letters are larger than those that are measured
+    width, told = max((beside + columns + n_width) * COLUMN, width_of(title) * 10.5 / 7.5) + 0.3, _told(table)
     # the title above and the footnote below stand beside the axes' own height
     figure.set_size_inches(width, (above + max(rows, 1)) * high + 0.5 + LINE_OF_NOTE * (len(told) / width / 20 + 1))
     axes = figure.subplots()
@@ -60,8 +63,7 @@ def _draw(figure: Figure, table: ResultTable) -> None:
     axes.text(columns + n_width - 0.1, -0.2, "n", ha="right", va="bottom", fontsize=6.5, color=QUIET)
     axes.set(xlim=(-beside, columns + n_width), ylim=(max(rows, 1), -above))
     axes.axis("off")
-    of = "data set" if table.by_dataset else "set"
-    axes.set_title(f"{plain(table.metric)} of each memory system, by model and {of}")
+    axes.set_title(title)
     footnote(figure, told)
 
 
