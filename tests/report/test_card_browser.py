@@ -11,7 +11,8 @@ import amemgym
 from amemgym.evolving import evolve
 from amemgym.report import write_evolution
 from tests.quality.made import gold_first, users
-from tests.report.test_browser import OVERFLOW, PHONE
+from tests.report.looking import quiet_page
+from tests.report.test_browser import OVERFLOW
 from tests.report.test_card import evil_card
 from tests.report.test_evolution import evil
 
@@ -28,18 +29,9 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_is_quiet_whole_and_fits(browser: Browser, pages: list[Path], scheme: str) -> None:
     for path in pages:
-        context = browser.new_context(viewport=PHONE, color_scheme=scheme)  # type: ignore[arg-type]
-        page, said, asked = context.new_page(), [], []  # type: ignore[var-annotated]
-        page.on("console", lambda message, said=said: said.append(message.text))
-        page.on("pageerror", lambda error, said=said: said.append(str(error)))
-        page.on("request", lambda request, asked=asked: asked.append(request.url))
-        page.goto(path.as_uri())
-        assert page.evaluate("window.hacked") is None
-        assert page.evaluate(OVERFLOW) <= 0
-        page.evaluate("document.querySelectorAll('details').forEach((details) => { details.open = true; })")
-        assert page.evaluate(OVERFLOW) <= 0
-        assert page.locator("svg.chart .mark").count() > 8
-        ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
-        assert (ground == "rgb(255, 255, 255)") == (scheme == "light")
-        assert (said, asked) == ([], [path.as_uri()])
-        context.close()
+        with quiet_page(browser, path, scheme) as page:
+            page.evaluate("document.querySelectorAll('details').forEach((details) => { details.open = true; })")
+            assert page.evaluate(OVERFLOW) <= 0
+            assert page.locator("svg.chart .mark").count() > 8
+            ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+            assert (ground == "rgb(255, 255, 255)") == (scheme == "light")

@@ -6,7 +6,7 @@ from amemgym.evaluate.failed import FailedEpisode, FailedEpisodes
 from amemgym.evaluate.imported import Import, import_directory
 from amemgym.evaluate.manifest import default_directory, describe_data, make_manifest, resumable, resumable_agent
 from amemgym.evaluate.offpolicy import Recorded, read_recorded, recorded_data
-from amemgym.evaluate.players import Players, needs_endpoint
+from amemgym.evaluate.players import Players, in_play, needs_endpoint
 from amemgym.evaluate.results import (
     Conversation,
     EpisodeResult,
@@ -48,6 +48,7 @@ __all__ = [
     "default_directory",
     "describe_data",
     "import_directory",
+    "in_play",
     "make_manifest",
     "make_spec",
     "needs_endpoint",

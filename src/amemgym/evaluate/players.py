@@ -2,12 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 from amemgym import files
 from amemgym.agents import Agent, AgentSpec, BoxAgent, ConversationalAgent
+from amemgym.errors import AMemGymError
 from amemgym.evaluate.spec import RunSpec
-from amemgym.llm import Doors, Gateway, Lender, Line, ModelSettings, embedder
+from amemgym.llm import Doors, Gateway, Lender, Line, ModelSettings, Refused, embedder
 from amemgym.memory import Tools
 from amemgym.scenario import Scenario
+
+
+@asynccontextmanager
+async def in_play(player: Agent, line: Line) -> AsyncIterator[None]:
+    """While the player plays; then it is let go of and its journal closed, however that ended.
+
+    Raises Refused where it played to the end but wrote on after it was copied, for then it was examined on less than it
+    was told.
+    """
+    finished = False
+    try:
+        yield
+        finished = True
+    finally:
+        try:
+            await player.aclose()
+        except Refused:
+            if finished:
+                raise
+        except AMemGymError:  # what is finished is not lost by what cannot be let go of
+            pass
+        finally:  # letting go may be cancelled
+            line.journal.close()
 
 
 class Players:

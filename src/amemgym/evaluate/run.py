@@ -28,14 +28,14 @@ from amemgym.evaluate.examine import Seat
 from amemgym.evaluate.failed import FailedEpisode, FailedEpisodes, boundary_of, said
 from amemgym.evaluate.offpolicy import Recorded
 from amemgym.evaluate.play import play, turns
-from amemgym.evaluate.players import Players, needs_endpoint
+from amemgym.evaluate.players import Players, in_play, needs_endpoint
 from amemgym.evaluate.reference import play_reference
 from amemgym.evaluate.results import EpisodeResult, UpperBoundResult
 from amemgym.evaluate.rundir import RunDirectory
 from amemgym.evaluate.spec import RunSpec
 from amemgym.evaluate.upperbound import bound_names, measure, variants_of
 from amemgym.evaluate.watch import RunWatcher
-from amemgym.llm import Doors, Gateway, Line, ModelSettings, Refused, reach
+from amemgym.llm import Doors, Gateway, Line, ModelSettings, reach
 from amemgym.scenario import Dataset, Scenario
 from amemgym.tasks import prompts_for
 from amemgym.together import first_failure, side_by_side, wait_for
@@ -258,13 +258,12 @@ class Run:
             return result
         line = Line(self.directory.journal(agent.name, scenario.id, trial), self._prompts)
         player = await self._players.seat(agent, scenario, trial, line)
-        finished = False
-        try:
+        async with in_play(player, line):
             # off-policy, nobody plays the user, so no other model has to be reached
             user_model = (agent.model or self._model) if self._recorded else self._user_model
             episode = Episode(line.model(self._doors.to(user_model), "user"), self._rules)
             seat = Seat(agent.name, user, trial)
-            result = await play(
+            return await play(
                 seat,
                 scenario,
                 player,
@@ -276,18 +275,6 @@ class Run:
                 recorded=self._recorded.of(scenario.id, trial) if self._recorded else None,
                 coach=self._coach(agent, scenario),
             )
-            finished = True
-            return result
-        finally:
-            try:
-                await player.aclose()
-            except Refused:  # it wrote on after it had been examined, so it was examined on less than it was told
-                if finished:
-                    raise
-            except AMemGymError:  # what is finished is not lost by what cannot be let go of
-                pass
-            finally:  # letting go may be cancelled
-                line.journal.close()
 
     def _coach(self, agent: AgentSpec, scenario: Scenario) -> Coach | None:
         if agent.name in self._coachings:

@@ -15,8 +15,7 @@ from amemgym.cli.memorybench.source import (
     Exp,
     Models,
     Sets,
-    check_given,
-    names,
+    chosen,
 )
 from amemgym.errors import DataError, UsageError
 
@@ -41,11 +40,9 @@ def show_command(
     from amemgym.memorybench.comparing.contents import contents
     from amemgym.report.archive import print_cell, print_contents
 
-    check_given(exp=exp, dataset_type=dataset_type)
+    wanted = chosen(exp, models, dataset_type, sets, baselines)
     results = open_results(archives, choose)
-    cells = results.select(
-        exp, names(models, "--models"), dataset_type, names(sets, "--sets"), names(baselines, "--baselines")
-    )
+    cells = results.select(**wanted)
     if not cells:
         raise DataError("no results have all that was chosen; choose less")
     if len(cells) == 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -27,6 +27,21 @@ def check_given(**options: str | None) -> None:
             raise UsageError(f"{flag} is empty; give a name, or leave {flag} out")
 
 
+def chosen(
+    exp: str | None, models: str | None, dataset_type: str | None, sets: str | None, baselines: str | None
+) -> dict[str, Any]:
+    """The options below by which results are chosen, by the names that functions have for them. Raises UsageError for
+    one that is empty."""
+    check_given(exp=exp, dataset_type=dataset_type)
+    return {
+        "exp": exp,
+        "models": names(models, "--models"),
+        "dataset_type": dataset_type,
+        "set_names": names(sets, "--sets"),
+        "baselines": names(baselines, "--baselines"),
+    }
+
+
 def metrics_of(text: str | None, flag: str) -> str | dict[str, str] | None:
     """The items' metric, or one for each data set. Raises UsageError for a mixture, which names the flag."""
     given = names(text, flag)
@@ -35,7 +50,7 @@ def metrics_of(text: str | None, flag: str) -> str | dict[str, str] | None:
     pairs = [one.partition("=") for one in given]
     if len(given) == 1 and not pairs[0][1]:
         return given[0]
-    if not pairs or any(not (dataset.strip() and name.strip()) for dataset, _, name in pairs):
+    if any(not (dataset.strip() and name.strip()) for dataset, _, name in pairs):
         raise UsageError(f"{flag} {text}: write one name for all data sets, or DATASET=NAME with commas between them")
     return {dataset.strip(): name.strip() for dataset, _, name in pairs}
 

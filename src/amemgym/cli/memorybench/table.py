@@ -17,8 +17,8 @@ from amemgym.cli.memorybench.source import (
     Models,
     Sets,
     check_given,
+    chosen,
     metrics_of,
-    names,
 )
 from amemgym.cli.report import show_paths
 from amemgym.errors import UsageError
@@ -73,37 +73,34 @@ def table_command(
         write_result_table,
     )
 
-    check_given(metric=metric, exp=exp, dataset_type=dataset_type, format=format, out=out)
+    check_given(metric=metric, format=format, out=out)
     of_items = {"against": against, "normalization": normalization, "item_metric": item_metric}
     check_given(**of_items)
     if not gains and (given := [f"--{name.replace('_', '-')}" for name, text in of_items.items() if text is not None]):
         raise UsageError(f"{given[0]} goes with --gains, which reads the items; add --gains, or leave {given[0]} out")
-    chosen = format or format_of(out) or "text"
-    check_result_table(chosen, out, named=format is not None)
+    wanted = chosen(exp, models, dataset_type, sets, baselines)
+    kind = format or format_of(out) or "text"
+    check_result_table(kind, out, named=format is not None)
     results = open_results(archives, choose)
     table = compare(
         results,
         metric,
-        exp=exp,
-        models=names(models, "--models"),
-        dataset_type=dataset_type,
-        set_names=names(sets, "--sets"),
-        baselines=names(baselines, "--baselines"),
+        **wanted,
         by_dataset=by_dataset,
         normalization=normalization,
         metrics=metrics_of(item_metric, "--item-metric"),
         intervals=gains,
         against=against,
     )
-    if out is not None or chosen not in TEXTS:
+    if out is not None or kind not in TEXTS:
         archive = results.repo_id if results.local_root is None else results.local_root.resolve()
-        show_paths([write_result_table(table, chosen, out, archive)])
-    elif chosen == "text":
+        show_paths([write_result_table(table, kind, out, archive)])
+    elif kind == "text":
         print_result_table(Output(), table)
     else:
-        typer.echo(result_table_text(table, chosen), nl=False)
-    if table.has_gains and chosen in FIGURES:
+        typer.echo(result_table_text(table, kind), nl=False)
+    if table.has_gains and kind in FIGURES:
         typer.echo(
             "note: the figure has the values with their intervals and no gains; text, md or html has them", err=True
         )
-    show_problems(results, table.notes if out is None and chosen == "text" else ())
+    show_problems(results, table.notes if out is None and kind == "text" else ())

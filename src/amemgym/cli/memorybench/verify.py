@@ -15,8 +15,8 @@ from amemgym.cli.memorybench.source import (
     Models,
     Sets,
     check_given,
+    chosen,
     metrics_of,
-    names,
 )
 from amemgym.cli.report import show_paths
 
@@ -62,18 +62,14 @@ def verify_command(
     from amemgym.memorybench import verify
     from amemgym.report.archive.verification import print_verification, write_verification
 
-    check_given(normalization=normalization, exp=exp, dataset_type=dataset_type, json=json)
+    check_given(normalization=normalization, json=json)
     made = verify(
         archives,
         normalization,
         metrics=metrics_of(item_metric, "--item-metric"),
         tolerance=tolerance,
         replies=replies,
-        exp=exp,
-        models=names(models, "--models"),
-        dataset_type=dataset_type,
-        set_names=names(sets, "--sets"),
-        baselines=names(baselines, "--baselines"),
+        **chosen(exp, models, dataset_type, sets, baselines),
         choose=choose,
     )
     print_verification(Output(), made)

@@ -18,7 +18,6 @@ from typing import Any
 
 from amemgym.agents import Agent, AgentSpec, Examinee, OpenReply
 from amemgym.errors import (
-    AMemGymError,
     ContentFiltered,
     ContextOverflow,
     EndpointUnavailable,
@@ -28,9 +27,9 @@ from amemgym.errors import (
     StorageError,
     UsageError,
 )
-from amemgym.evaluate import Players, RunSpec, RunWatcher, needs_endpoint, put_to_copy
+from amemgym.evaluate import Players, RunSpec, RunWatcher, in_play, needs_endpoint, put_to_copy
 from amemgym.evaluate.failed import said
-from amemgym.llm import Doors, Gateway, Journal, Line, Refused, at, question_name, reach, round_name
+from amemgym.llm import Doors, Gateway, Journal, Line, at, question_name, reach, round_name
 from amemgym.memorybench.dialogs.points import DataPoint
 from amemgym.memorybench.dialogs.sessions import STEP, Session
 from amemgym.memorybench.entry import WITHOUT_MEMORY
@@ -188,8 +187,7 @@ class Replay:
     async def _play(self, agent: AgentSpec, copies: asyncio.Semaphore) -> None:
         line = Line(self._journal(agent.name), self._language)
         player = await self._players.agent(agent, "memorybench", line)
-        finished = False
-        try:
+        async with in_play(player, line):
             await remember(player, self._heard(agent), self._watcher.turned)
             copy = await player.freeze()
             texts: dict[str, str] = {}
@@ -197,17 +195,6 @@ class Replay:
                 self._answer(copy, copies, number, point, messages, texts)
                 for number, (point, messages) in enumerate(self._asked)
             )
-            finished = True
-        finally:
-            try:
-                await player.aclose()
-            except Refused:  # it wrote on after it was copied, so it answered by less than it was told
-                if finished:
-                    raise
-            except AMemGymError:  # what is finished is not lost by what cannot be let go of
-                pass
-            finally:  # letting go may be cancelled
-                line.journal.close()
         self._outcome.predictions[agent.name] = found
         self._outcome.dropped[agent.name] = player.dropped
         self._watcher.finished(agent.name, "memorybench")
