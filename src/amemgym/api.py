@@ -182,7 +182,7 @@ def _run(
 def resume(directory: str | Path, *, watcher: RunWatcher | None = None, **settings: Any) -> RunReport:
     """Continue the run in a directory: what is finished stays, what was interrupted is played on from its journal.
 
-    `settings` may be those that change no result (concurrency, timeout, attempts).
+    `settings` may be those that change no result (`FREE_SETTINGS`: concurrency, timeout, budget …).
     """
     if kind_of(directory) == TuneDirectory.what:
         raise UsageError(f"{directory} holds a tuning; it goes on when it is started again by the same command")

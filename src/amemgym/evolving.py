@@ -14,7 +14,7 @@ from typing import Any
 from amemgym.agents import AgentSpec, fault_of, is_agent_file, parse_agent, read_agent_file, read_policy
 from amemgym.api import RunReport, check_spec, raise_for_failures, run_spec
 from amemgym.errors import RunDirectoryError, UsageError
-from amemgym.evaluate import RunSpec, RunWatcher, resumable, resumable_agent
+from amemgym.evaluate import FREE_SETTINGS, RunSpec, RunWatcher, resumable, resumable_agent
 from amemgym.evaluate.claimed import default_directory, made_manifest
 from amemgym.evolution import (
     EVOLUTION,
@@ -236,7 +236,7 @@ def _manifest(
     spec: EvolveSpec, dataset: Dataset, split: Split, agent: AgentSpec, start: str, prompts: Prompts
 ) -> dict[str, Any]:
     """What makes two evolutions the same. The runs inside have manifests of their own, with all that decides them."""
-    free = {"concurrency", "timeout", "attempts", "out", "agents", "data", "policy", "only"}
+    free = {*FREE_SETTINGS, "out", "agents", "data", "policy", "only"}
     models = {"model", "base_url", "user_model", "user_base_url"}
     model, user_model = spec.run.model_settings(), spec.run.user_settings()
     compared = {

@@ -13,7 +13,7 @@ from amemgym import files
 from amemgym.agents import AgentSpec, is_agent_file, parse_agent, read_policy
 from amemgym.api import RunReport, continue_with, raise_for_failures, run_spec
 from amemgym.errors import UsageError
-from amemgym.evaluate import SHARED_SETTINGS, Run, RunDirectory, RunSpec, make_spec
+from amemgym.evaluate import FREE_SETTINGS, SHARED_SETTINGS, Run, RunDirectory, RunSpec, make_spec
 from amemgym.evaluate.claimed import default_directory, made_manifest
 from amemgym.generate import load_dataset
 from amemgym.planning import RunPlan, plan_run
@@ -249,7 +249,7 @@ def command(configuration: Configuration, agent: str, run: RunSpec) -> str:
     given: dict[str, Any] = {"agents": configuration.agent(agent)}
     given |= {"policy": configuration.policy, "room": configuration.room}
     plain = make_spec({})
-    changing = [name for name in SHARED_SETTINGS if name not in ("concurrency", "timeout", "attempts")]
+    changing = [name for name in SHARED_SETTINGS if name not in FREE_SETTINGS]
     given |= {n: value for n in changing if (value := getattr(run, n)) != getattr(plain, n)}
     words = [w for n, v in given.items() if v is not None for w in (f"--{n.replace('_', '-')}", str(v))]
     return shlex.join(["amemgym", "run", *words])

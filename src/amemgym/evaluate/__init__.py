@@ -17,11 +17,12 @@ from amemgym.evaluate.results import (
 )
 from amemgym.evaluate.run import Run, RunOutcome
 from amemgym.evaluate.rundir import RunDirectory
-from amemgym.evaluate.spec import SHARED_SETTINGS, RunSpec, check_addresses, make_spec, read_config
+from amemgym.evaluate.spec import FREE_SETTINGS, SHARED_SETTINGS, RunSpec, check_addresses, make_spec, read_config
 from amemgym.evaluate.upperbound import variants_of
 from amemgym.evaluate.watch import RunWatcher
 
 __all__ = [
+    "FREE_SETTINGS",
     "SHARED_SETTINGS",
     "Coach",
     "Coachings",

@@ -112,7 +112,7 @@ class Run:
         self._watcher = watcher
         self._prompts = prompts_for(spec.language)
         self._bounds = list(bound_names(agents, model).values()) if spec.upper_bound else []
-        self._doors = Doors(spec.concurrency, spec.attempts, watcher)
+        self._doors = Doors(spec.limits(), watcher)
         self._players = Players(spec, model, self._doors)
         self._failed = FailedEpisodes(directory.path)
         self._outcome = RunOutcome()

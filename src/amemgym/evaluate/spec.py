@@ -18,7 +18,18 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, f
 from amemgym import secrets
 from amemgym.agents import AgentSpec, is_agent_file, parse_agent, read_agent_file
 from amemgym.errors import UsageError
-from amemgym.llm import AGENT_KEY, KEY, USER_KEY, USER_URL, ModelSettings, asks_endpoint, read_llm_config, same_address
+from amemgym.llm import (
+    AGENT_KEY,
+    KEY,
+    LIMIT_SETTINGS,
+    USER_KEY,
+    USER_URL,
+    Limits,
+    ModelSettings,
+    asks_endpoint,
+    read_llm_config,
+    same_address,
+)
 from amemgym.settings import read_settings, said_of
 
 DEFAULT_AGENTS = ("native", "rag", "awe", "awi", "uniform", "frozen", "lag-1", "oracle")
@@ -45,10 +56,11 @@ SHARED_SETTINGS = (
     "choice",
     "embedder",
     "language",
-    "concurrency",
-    "timeout",
-    "attempts",
+    *LIMIT_SETTINGS,
 )
+
+#: fields of `RunSpec` that change how a run goes, not what comes out: a resume may be given others
+FREE_SETTINGS = (*LIMIT_SETTINGS, "episode_timeout", "budget", "prices", "executor", "workers")
 
 
 class RunSpec(BaseModel):
@@ -92,13 +104,27 @@ class RunSpec(BaseModel):
         None, description="whose conversations those are (default: the first that has)"
     )
     upper_bound: bool = Field(True, description="measure the upper bound (memory scores need it)")
+    shard: str | None = Field(None, description="play only the i-th of n parts of the users, as i/n (see merge)")
     # what follows changes how a run goes, not what comes out
     concurrency: int = Field(8, ge=1, description="calls under way at once")
     timeout: float = Field(120.0, gt=0, description="seconds without an answer after which a call failed")
     attempts: int = Field(6, ge=1, description="tries of a call where trying again can help")
+    rpm: int | None = Field(None, ge=1, description="most requests a minute to each endpoint")
+    tpm: int | None = Field(None, ge=1, description="most tokens a minute to each endpoint")
+    episode_timeout: float | None = Field(None, gt=0, description="seconds after which an episode counts as failed")
+    budget: str | None = Field(None, description="stop before more is spent: US dollars (5usd) or tokens (2000000)")
+    prices: str | None = Field(
+        None, description="file with prices (.yaml, .toml, .json) that go before the known ones"
+    )
+    executor: Literal["local", "ray"] = Field(
+        "local", description="where episodes are played: local, ray (a cluster)"
+    )
+    workers: int | None = Field(
+        None, ge=1, description="processes that play with --executor ray [one a CPU]"
+    )
     out: str | None = Field(None, description="run directory (default: runs/<data>-<model>-<fingerprint>)")
 
-    @field_validator("data", "off_policy", "out", "policy", mode="before")
+    @field_validator("data", "off_policy", "out", "policy", "prices", mode="before")
     @classmethod
     def _as_text(cls, value: Any) -> Any:
         return os.fspath(value) if isinstance(value, os.PathLike) else value
@@ -109,6 +135,11 @@ class RunSpec(BaseModel):
         if value is not None and not value.strip():
             raise ValueError("names no directory; give that of the run whose conversations are wanted")
         return value
+
+    @field_validator("budget", mode="before")
+    @classmethod
+    def _as_written(cls, value: Any) -> Any:
+        return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
     @field_validator("agents", "only", mode="before")
     @classmethod
@@ -164,6 +195,10 @@ class RunSpec(BaseModel):
         same = own_url is None or same_address(own_url, self.model_settings().address())
         keys = (USER_KEY, KEY) if same else (USER_KEY,)
         return replace(settings, base_url=own_url or self.base_url, key_variables=keys)
+
+    def limits(self) -> Limits:
+        """How much is asked at once, and how often."""
+        return Limits(self.concurrency, self.attempts, self.rpm, self.tpm)
 
     def agent_specs(self, say: Callable[[str], None]) -> list[AgentSpec]:
         """The agents by name or v1 file. Raises UnknownName or UsageError."""

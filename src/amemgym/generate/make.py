@@ -19,7 +19,7 @@ from amemgym.generate.sources import Users, users_sha256
 from amemgym.generate.spec import GenerationSpec, Settings, make_generation_spec, read_configuration, split_settings
 from amemgym.generate.watch import GenerationWatcher
 from amemgym.generate.work import WorkDirectory
-from amemgym.llm import ModelSettings, check_model_name, know_keys
+from amemgym.llm import LIMIT_SETTINGS, ModelSettings, check_model_name, know_keys
 from amemgym.llm.prices import rate_of
 from amemgym.scenario import Scenario, save_dataset
 from amemgym.tasks import prompts_for
@@ -214,7 +214,7 @@ def _check_model(model: str | None, flag: str) -> None:
 def _bank_plan(given: Settings, configuration: Settings, config: str | None) -> Plan:
     """The bank's set with what the query, the flags and the configuration say, the flags first."""
     useless, unused = (
-        [name for name in settings.spec if name not in ("source", "concurrency", "timeout", "attempts")]
+        [name for name in settings.spec if name not in ("source", *LIMIT_SETTINGS)]
         for settings in (given, configuration)
     )
     if useless:

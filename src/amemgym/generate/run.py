@@ -90,7 +90,7 @@ class Generation:
         self._work = work
         self._watcher = watcher
         self._prompts = prompts_for(spec.language)
-        self._doors = Doors(spec.concurrency, spec.attempts, watcher)
+        self._doors = Doors(spec.limits(), watcher)
         self._outcome = Outcome()
 
     def compared(self) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, f
 from amemgym import files, secrets
 from amemgym.errors import UnknownName, UsageError
 from amemgym.generate.shape import CONFIGURATIONS, Shape, make_shape
-from amemgym.llm import KEY, ModelSettings, read_llm_config
+from amemgym.llm import KEY, Limits, ModelSettings, read_llm_config
 from amemgym.settings import read_settings, said_of
 
 
@@ -42,6 +42,12 @@ class GenerationSpec(BaseModel):
     concurrency: int = Field(8, ge=1, description="calls under way at once")
     timeout: float = Field(120.0, gt=0, description="seconds without an answer after which a call failed")
     attempts: int = Field(6, ge=1, description="tries of a call where trying again can help")
+    rpm: int | None = Field(None, ge=1, description="most requests a minute to each endpoint")
+    tpm: int | None = Field(None, ge=1, description="most tokens a minute to each endpoint")
+
+    def limits(self) -> Limits:
+        """How much is asked at once, and how often."""
+        return Limits(self.concurrency, self.attempts, self.rpm, self.tpm)
 
     @field_validator("personas", mode="before")
     @classmethod

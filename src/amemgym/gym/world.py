@@ -54,7 +54,7 @@ class World:
         self.scenarios = _limited(_chosen(_opened(data), users), periods)
         for model in (self.spec.model_settings(), self.spec.user_settings()):
             check_model_name(model.model)
-        self._doors = Doors(self.spec.concurrency, self.spec.attempts, Watcher())
+        self._doors = Doors(self.spec.limits(), Watcher())
         self.user_door = self._doors.to(self.spec.user_settings())
         self.players = Players(self.spec, self.model_settings, self._doors)
         # for what a server keeps under it, so that two environments do not meet there; no prompt and no result has it

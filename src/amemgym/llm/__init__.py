@@ -8,6 +8,7 @@ from amemgym.llm.endpoint import Endpoint, FindStandIn, Lender
 from amemgym.llm.gateway import Gateway
 from amemgym.llm.journal import Journal
 from amemgym.llm.lent import Refused
+from amemgym.llm.limits import LIMIT_SETTINGS, Limits
 from amemgym.llm.models import (
     AGENT_KEY,
     BOXES,
@@ -35,6 +36,7 @@ __all__ = [
     "AGENT_KEY",
     "BOXES",
     "KEY",
+    "LIMIT_SETTINGS",
     "TICKS",
     "USER_KEY",
     "USER_URL",
@@ -49,6 +51,7 @@ __all__ = [
     "Journal",
     "LLMConfig",
     "Lender",
+    "Limits",
     "Line",
     "Model",
     "ModelSettings",

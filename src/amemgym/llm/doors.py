@@ -7,27 +7,32 @@ without one reply between them is an outage, which no further job can pass.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from amemgym.llm.door import Door, Watcher
-from amemgym.llm.models import ModelSettings, door_name, open_model
+from amemgym.llm.limits import Limits
+from amemgym.llm.models import ModelSettings, Say, door_name, open_model
 from amemgym.llm.provider import Provider
 
 #: so many jobs in a row without any reply are an outage, fewer may be a bad request
 OUTAGE = 3
+
+OpenModel = Callable[[ModelSettings, Say], Provider]
 
 
 class Doors:
     """The doors to all models of an undertaking.
 
     Args:
-        concurrency: calls under way at once, over all models.
-        attempts: tries of a call where trying again can help.
+        limits: how much is asked at once, and how often.
         watcher: is told of calls, retries and remarks.
+        open_by: makes the provider for a model's settings, where it is not the model itself that is asked.
     """
 
-    def __init__(self, concurrency: int, attempts: int, watcher: Watcher) -> None:
-        self._slots = asyncio.Semaphore(concurrency)
-        self._attempts = attempts
+    def __init__(self, limits: Limits, watcher: Watcher, open_by: OpenModel | None = None) -> None:
+        self._slots = asyncio.Semaphore(limits.concurrency)
+        self._attempts = limits.attempts
+        self._open_by = open_by
         self._watcher = watcher
         self._doors: dict[tuple[str, str], Door] = {}
         self._providers: list[Provider] = []
@@ -39,7 +44,7 @@ class Doors:
         """The door to a model. Raises UnknownName or UsageError where it cannot be called."""
         name = door_name(settings)
         if name not in self._doors:
-            provider = open_model(settings, self._watcher.said)
+            provider = (self._open_by or open_model)(settings, self._watcher.said)
             self._providers.append(provider)
             self._doors[name] = Door(provider, self._slots, attempts=self._attempts, watcher=self._watcher)
             self._doors[name].answered = self._answered

@@ -15,14 +15,16 @@ _REQUEST = 1000
 
 @dataclass(frozen=True)
 class Rate:
-    """US dollars a token."""
+    """US dollars a token; `cached` for input that the endpoint had read before, None where that costs the same."""
 
     input: float
     output: float
+    cached: float | None = None
 
-    def of(self, input_tokens: int, output_tokens: int) -> float:
-        """US dollars for so many tokens."""
-        return self.input * input_tokens + self.output * output_tokens
+    def of(self, input_tokens: int, output_tokens: int, cached_tokens: int = 0) -> float:
+        """US dollars for so many tokens; those cached are part of the input."""
+        cached = self.input if self.cached is None else self.cached
+        return self.input * (input_tokens - cached_tokens) + cached * cached_tokens + self.output * output_tokens
 
 
 def rate_of(settings: ModelSettings) -> Rate | None:

@@ -16,11 +16,17 @@ CHARACTERS_PER_TOKEN = 4
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one call. `estimated` where the endpoint did not count them itself."""
+    """Tokens of one call. `estimated` where the endpoint did not count them itself.
+
+    `cached` are those of the input that the endpoint had read before, `reasoning` those of the output that are not part
+    of the reply; None where it does not say.
+    """
 
     input: int = 0
     output: int = 0
     estimated: bool = False
+    cached: int | None = None
+    reasoning: int | None = None
 
 
 @dataclass(frozen=True)

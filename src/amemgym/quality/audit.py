@@ -26,7 +26,7 @@ from amemgym.errors import (
 )
 from amemgym.evaluate.rundir import RunDirectory
 from amemgym.evaluate.watch import RunWatcher
-from amemgym.llm import Doors, Line, Model, ModelSettings, at, describe_model
+from amemgym.llm import Doors, Limits, Line, Model, ModelSettings, at, describe_model
 from amemgym.quality.auditdir import FORMAT, WHAT, AuditDirectory
 from amemgym.quality.findings import Judged, Verdict, judged
 from amemgym.quality.turns import Item, Talk, items_of, records_exposure
@@ -153,7 +153,7 @@ class Audit:
         self._directory = directory
         self._watcher = watcher
         self._concurrency = concurrency
-        self._doors = Doors(concurrency, attempts, watcher)
+        self._doors = Doors(Limits(concurrency, attempts), watcher)
 
     async def play(self) -> Outcome:
         """Judge everything that is not finished."""

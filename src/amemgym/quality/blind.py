@@ -15,7 +15,7 @@ from pathlib import Path
 from amemgym import files
 from amemgym.errors import ContentFiltered, ContextOverflow, RequestRefused
 from amemgym.evaluate.watch import RunWatcher
-from amemgym.llm import Doors, Journal, Line, Model, ModelSettings, at, describe_model, estimate_tokens
+from amemgym.llm import Doors, Journal, Limits, Line, Model, ModelSettings, at, describe_model, estimate_tokens
 from amemgym.llm.prices import rate_of
 from amemgym.quality.gates import Blind
 from amemgym.scenario import Question, Scenario
@@ -72,7 +72,7 @@ class BlindModel:
         self._settings = settings
         self._prompts = prompts
         self._folder = folder
-        self._doors = Doors(concurrency, attempts, watcher)
+        self._doors = Doors(Limits(concurrency, attempts), watcher)
         self._doors.to(settings)  # a model that cannot be called is told before anything is done
         self._calls = self._input = self._output = self._estimated = 0
 

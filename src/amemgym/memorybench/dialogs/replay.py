@@ -146,7 +146,7 @@ class Replay:
         self._language = language
         self._journal = journal
         self._watcher = watcher
-        self._doors = Doors(spec.concurrency, spec.attempts, watcher)
+        self._doors = Doors(spec.limits(), watcher)
         self._players = Players(spec, spec.model_settings(), self._doors)
         self._players.run_name = name
         self._concurrency = spec.concurrency
@@ -249,7 +249,7 @@ def check_agents(agents: Sequence[AgentSpec]) -> None:
 def check_reachable(spec: RunSpec, agents: Sequence[AgentSpec]) -> None:
     """Raises UsageError or UnknownName where a model that is needed cannot be called, a ModelError where an
     assistant does not answer at its address."""
-    doors = Doors(spec.concurrency, spec.attempts, RunWatcher())  # what is to be said is said where they play
+    doors = Doors(spec.limits(), RunWatcher())  # what is to be said is said where they play
     try:
         for agent in agents:
             doors.to(agent.model or spec.model_settings())
