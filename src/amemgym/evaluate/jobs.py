@@ -46,12 +46,14 @@ class Finished:
 
 @dataclass(frozen=True)
 class Failed:
-    """A job that ended alone: at which boundary (see `FailedEpisode`), and why; `told` also says whose job it was."""
+    """A job that ended alone: at which boundary (see `FailedEpisode`), and why; `told` also says whose job it was.
+    `unreachable` where that was a model that could not be reached."""
 
     job: Job
     boundary: str
     error: str
     told: str
+    unreachable: bool = False
 
 
 Ended: TypeAlias = Finished | Failed

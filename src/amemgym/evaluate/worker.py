@@ -136,7 +136,7 @@ class Worker:
                     raise
                 raise AgentFailed(f"{job.name}: {told}") from error
             named = told if isinstance(error, AgentFailed) else f"{job.name}: {told}"
-            return Failed(job, boundary_of(error), told, named)
+            return Failed(job, boundary_of(error), told, named, isinstance(error, EndpointUnavailable))
 
     async def aclose(self) -> None:
         """Let go of what was opened to play."""
