@@ -21,6 +21,7 @@ from amemgym.cli.generate import generate_command
 from amemgym.cli.import_ import import_command
 from amemgym.cli.listing import list_command
 from amemgym.cli.memorybench import MEMORYBENCH, memorybench_app
+from amemgym.cli.merge import merge_command
 from amemgym.cli.report import report_command
 from amemgym.cli.resume import resume_command
 from amemgym.cli.run import run_command
@@ -45,6 +46,7 @@ app = typer.Typer(
 COMMANDS: dict[str, Callable[..., None]] = {
     "run": run_command,
     "resume": resume_command,
+    "merge": merge_command,
     "score": score_command,
     "report": report_command,
     "compare": compare_command,
