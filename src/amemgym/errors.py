@@ -77,6 +77,10 @@ class Interrupted(AMemGymError):
     exit_code = 130  # what shells say of it
 
 
+class ClusterFailed(AMemGymError):
+    """A cluster cannot be reached, or its processes end again and again."""
+
+
 class RunFailed(AMemGymError):
     """Some episodes of a run, or users of a generation, did not finish; the others did and are kept. `report` has what
     is finished."""
@@ -128,6 +132,10 @@ class AuthenticationFailed(FatalModelError):
 
 class QuotaExhausted(FatalModelError):
     """The account's money or quota is used up."""
+
+
+class BudgetSpent(FatalModelError):
+    """What the run may spend is spent."""
 
 
 class BadRequest(FatalModelError):

@@ -24,6 +24,7 @@ _ClickException: type[Any] = next(cls for cls in typer.BadParameter.__mro__ if c
 COMMANDS = {
     "run": "run",
     "resume": "resume",
+    "merge": "merge",
     "score": "score",
     "report": "report",
     "compare": "compare",

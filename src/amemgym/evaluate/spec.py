@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, f
 from amemgym import secrets
 from amemgym.agents import AgentSpec, is_agent_file, parse_agent, read_agent_file
 from amemgym.errors import UsageError
+from amemgym.evaluate.shard import Shard
 from amemgym.llm import (
     AGENT_KEY,
     KEY,
@@ -113,15 +114,9 @@ class RunSpec(BaseModel):
     tpm: int | None = Field(None, ge=1, description="most tokens a minute to each endpoint")
     episode_timeout: float | None = Field(None, gt=0, description="seconds after which an episode counts as failed")
     budget: str | None = Field(None, description="stop before more is spent: US dollars (5usd) or tokens (2000000)")
-    prices: str | None = Field(
-        None, description="file with prices (.yaml, .toml, .json) that go before the known ones"
-    )
-    executor: Literal["local", "ray"] = Field(
-        "local", description="where episodes are played: local, ray (a cluster)"
-    )
-    workers: int | None = Field(
-        None, ge=1, description="processes that play with --executor ray [one a CPU]"
-    )
+    prices: str | None = Field(None, description="file with prices (.yaml, .toml, .json) that go before the known ones")
+    executor: Literal["local", "ray"] = Field("local", description="where episodes are played: local, ray (a cluster)")
+    workers: int | None = Field(None, ge=1, description="processes that play with --executor ray [one a CPU]")
     out: str | None = Field(None, description="run directory (default: runs/<data>-<model>-<fingerprint>)")
 
     @field_validator("data", "off_policy", "out", "policy", "prices", mode="before")
@@ -135,6 +130,11 @@ class RunSpec(BaseModel):
         if value is not None and not value.strip():
             raise ValueError("names no directory; give that of the run whose conversations are wanted")
         return value
+
+    @field_validator("shard")
+    @classmethod
+    def _is_a_part(cls, value: str | None) -> str | None:
+        return None if value is None else str(Shard.parse(value))
 
     @field_validator("budget", mode="before")
     @classmethod
