@@ -119,7 +119,7 @@ def proxy_for(url: str) -> str | None:
 
 
 def certificates() -> ssl.SSLContext:
-    """Whom to trust: certifi's authorities, which are the same on every machine, or those that the environment names."""
+    """Whom to trust: certifi's authorities, the same on every machine, or those that the environment names."""
     if os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR"):
         return ssl.create_default_context()
     import certifi
