@@ -144,7 +144,7 @@ def test_keep_alive_and_a_large_body(caplog: pytest.LogCaptureFixture) -> None:
         body = json.dumps({"messages": [{"role": "user", "content": "x" * 3_000_000}]})
         for _ in range(3):
             connection.request("POST", "/v1/chat/completions", body)
-            assert json.load(connection.getresponse())["usage"]["prompt_tokens"] == 750_001
+            assert json.load(connection.getresponse())["usage"]["prompt_tokens"] - 750_000 in range(9)
     connection.close()  # the server went first
     assert (server.connections, server.arrived, caplog.records) == (1, 3, [])
 
