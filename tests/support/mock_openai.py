@@ -107,7 +107,8 @@ def default_responder(request: Request) -> Response:
     asked, said = _tokens(request), 1 + (len(text) + 40) // 4
     body = (
         f'{{"id": "chatcmpl-{request.order}", "object": "chat.completion", "created": 0, "model": {_model(request)},'
-        f' "choices": [{{"index": 0, "finish_reason": "stop", "message": {{"role": "assistant", "content": "{text}"}}}}],'
+        f' "choices": [{{"index": 0, "message": {{"role": "assistant", "content": "{text}"}},'
+        f' "finish_reason": "stop"}}],'
         f' "usage": {{"prompt_tokens": {asked}, "completion_tokens": {said}, "total_tokens": {asked + said}}}}}'
     )
     return Response(body=body, headers=_JSON)

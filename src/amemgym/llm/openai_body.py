@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from json.encoder import encode_basestring
 from typing import Any
 
 from amemgym.clean import clean
 from amemgym.llm.provider import Request
 from amemgym.messages import Message, whole
 from amemgym.tasks import Chat
-
-_text = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def body_of(name: str, request: Request, parameters: Mapping[str, Any]) -> bytes:
@@ -31,7 +30,7 @@ def body_of(name: str, request: Request, parameters: Mapping[str, Any]) -> bytes
 
 def message_json(message: Message) -> bytes:
     """`message.as_chat()` as JSON."""
-    return f'{{"role":"{message.role}","content":{_text(whole(message.content))}}}'.encode()
+    return f'{{"role":"{message.role}","content":{encode_basestring(whole(message.content))}}}'.encode()
 
 
 def wants_any_json(chat: Chat) -> bool:
