@@ -234,17 +234,18 @@ class MockOpenAI:
         connection.busy = True
         self._count(1)
         response = self._answer(request)
-        delay = response.delay
-        if delay is None:
-            delay = self.delay * request.is_chat
-            if delay and self.jitter:
-                delay *= 1 + self.jitter * self._random.uniform(-1, 1)
         if response.hang:
             return
-        if delay:
+        if delay := self.wait_of(response.delay if request.is_chat else response.delay or 0.0):
             connection.timer = self._loop.call_later(delay, self._send, connection, response)
         else:
             self._send(connection, response)
+
+    def wait_of(self, delay: float | None) -> float:
+        """Seconds to wait before an answer with that delay; None: the server's, which varies."""
+        if delay is not None or not self.jitter:
+            return self.delay if delay is None else delay
+        return self.delay * (1 + self.jitter * self._random.uniform(-1, 1))
 
     def _send(self, connection: Connection, response: Response) -> None:
         connection.busy = False
