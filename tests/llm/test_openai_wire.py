@@ -7,6 +7,8 @@ import asyncio
 import gzip
 import socket
 import ssl
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -232,3 +234,24 @@ def ask_its_own() -> str:
             await model.aclose()
 
     return asyncio.run(call())[:10]
+
+
+def test_no_vendors_package_is_loaded() -> None:
+    code = """
+import asyncio, sys
+from amemgym.llm import ModelSettings, open_model, Request
+from amemgym.messages import Message
+from amemgym.tasks import Context, Reply
+
+async def call():
+    model = open_model(ModelSettings("openai:m", base_url=sys.argv[1]), print)
+    print((await model.complete(Request(Reply(Context()), [Message("user", "Hi.")]))).text[:10])
+    await model.aclose()
+
+asyncio.run(call())
+print({"openai", "httpx", "httpx2", "httpcore", "requests", "huggingface_hub", "anthropic"} & set(sys.modules))
+"""
+    with MockOpenAI() as server:
+        command = [sys.executable, "-c", code, server.base_url]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["Mock reply", "set()"]
