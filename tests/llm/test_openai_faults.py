@@ -305,7 +305,7 @@ RETRY_AFTER: dict[str, tuple[dict[str, str], float | None]] = {
 @pytest.mark.parametrize("name", RETRY_AFTER)
 def test_retry_after_is_honoured(name: str, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
     headers, wait = RETRY_AFTER[name]
-    monkeypatch.setattr("amemgym.llm.openai.time", lambda: INSTANT.timestamp() - 0.01)
+    monkeypatch.setattr("amemgym.llm.openai_errors.time", lambda: INSTANT.timestamp() - 0.01)
     outcome = ask(sequence(error(status, "Slow down.", headers=headers), ok("Now.")), attempts=2)
     assert outcome.text == "Now."
     ((why, waited),) = outcome.heard.retries
@@ -318,7 +318,7 @@ def test_retry_after_is_honoured(name: str, status: int, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("asked", [f"{LONGEST_WAIT + 1:g}", "86400", "9" * 400, format_datetime(INSTANT, usegmt=True)])
 def test_a_very_long_wait_is_not_waited_for(asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("amemgym.llm.openai.time", lambda: INSTANT.timestamp() - LONGEST_WAIT - 1)
+    monkeypatch.setattr("amemgym.llm.openai_errors.time", lambda: INSTANT.timestamp() - LONGEST_WAIT - 1)
     outcome = ask(error(429, "Slow down.", headers={"retry-after": asked}), attempts=6)
     assert type(outcome.error) is EndpointUnavailable
     assert outcome.server.arrived == 1
