@@ -179,7 +179,7 @@ class OpenAIModel:
         if status == 429 and _QUOTA.search(text) and not limited:
             raise QuotaExhausted(f"{said} The account's quota is used up; add to it, then resume.") from error
         if status in RETRIED_STATUSES or status >= 500:
-            raise EndpointUnavailable(said, retry_after=retry_after) from error
+            raise EndpointUnavailable(said, retry_after, status) from error
         if status == 413 or (status in (400, 422) and _OVERFLOW.search(text)):
             raise ContextOverflow(f"{said} The request does not fit {self._name}'s context.") from error
         if _FILTER.search(text):
