@@ -73,7 +73,8 @@ def test_it_stops_trying_when_it_has_a_reply(failures: int, sleeps: list[float])
 MODEL_ERRORS = [
     kind
     for kind in vars(errors).values()
-    if isinstance(kind, type) and issubclass(kind, ModelError)
+    if isinstance(kind, type)
+    and issubclass(kind, ModelError)
     and kind not in (EndpointUnavailable, errors.NotAnEndpoint)
 ]
 

@@ -17,6 +17,7 @@ from amemgym.env import Episode, Rules
 from amemgym.errors import (
     AgentFailed,
     AMemGymError,
+    EndpointDown,
     EndpointUnavailable,
     FatalModelError,
     RunDirectoryError,
@@ -24,6 +25,7 @@ from amemgym.errors import (
     UsageError,
 )
 from amemgym.evaluate.coach import Coach, Coachings, Schedule, tell_of
+from amemgym.evaluate.deadline import within
 from amemgym.evaluate.examine import Seat
 from amemgym.evaluate.failed import FailedEpisode, FailedEpisodes, boundary_of, said
 from amemgym.evaluate.offpolicy import Recorded
@@ -35,7 +37,7 @@ from amemgym.evaluate.rundir import RunDirectory
 from amemgym.evaluate.spec import RunSpec
 from amemgym.evaluate.upperbound import bound_names, measure, variants_of
 from amemgym.evaluate.watch import RunWatcher
-from amemgym.llm import Doors, Gateway, Line, ModelSettings, reach
+from amemgym.llm import Budget, Doors, Gateway, Line, ModelSettings, Stopwatch, reach
 from amemgym.scenario import Dataset, Scenario
 from amemgym.tasks import prompts_for
 from amemgym.together import first_failure, side_by_side, wait_for
@@ -83,6 +85,7 @@ class Run:
         coachings: who tells an agent what to remember, by agent. Their episodes wait for each other, so all are under
             way at once, and the first that fails ends the run.
         part_of: the directory of an undertaking of several runs, which is what is continued where this run ends early.
+        budget: what may be spent, where it is that of several runs; else the spec says it.
     """
 
     def __init__(
@@ -98,6 +101,7 @@ class Run:
         recorded: Recorded | None = None,
         coachings: Coachings | None = None,
         part_of: Path | None = None,
+        budget: Budget | None = None,
     ) -> None:
         self._spec = spec
         self._recorded = recorded
@@ -112,17 +116,27 @@ class Run:
         self._watcher = watcher
         self._prompts = prompts_for(spec.language)
         self._bounds = list(bound_names(agents, model).values()) if spec.upper_bound else []
-        self._doors = Doors(spec.limits(), watcher)
+        self._doors = Doors(spec.limits(), watcher, budget=budget or spec.spending())
         self._players = Players(spec, model, self._doors)
         self._failed = FailedEpisodes(directory.path)
+        self._unreached: list[tuple[EndpointUnavailable, _Job, str]] = []
         self._outcome = RunOutcome()
+
+    def _needed(self) -> list[ModelSettings]:
+        """Every model that the run may ask."""
+        playing = [agent.model or self._model for agent in self._agents if not agent.is_reference]
+        users = [self._user_model] if playing and not self._recorded else []
+        return [*playing, *users, *(model for _, model in self._bounds)]
+
+    def check_budget(self) -> None:
+        """Raises UsageError where a budget in US dollars cannot be kept, as a model's price is not known."""
+        for settings in self._needed():
+            self._doors.rate(settings)
 
     def check(self) -> None:
         """Raises UsageError or UnknownName where a model that is needed cannot be called, a ModelError where an
         assistant does not answer at its address; writes nothing."""
-        playing = [agent.model or self._model for agent in self._agents if not agent.is_reference]
-        users = [self._user_model] if playing and not self._recorded else []
-        for settings in (*playing, *users, *(model for _, model in self._bounds)):
+        for settings in self._needed():
             self._doors.to(settings)
         if any(needs_endpoint(agent) for agent in self._agents):
             Gateway.check()
@@ -152,6 +166,7 @@ class Run:
             if not isinstance(failure, Exception):
                 raise failure from group_error
             self._outcome.stopped = failure
+            self._take_back(failure)
         finally:
             for line in lines:
                 line.journal.close()
@@ -216,18 +231,29 @@ class Run:
         except (FatalModelError, StorageError, UsageError, RunDirectoryError):
             raise
         except Exception as error:  # also code from elsewhere: a memory's, a plug-in's
-            if isinstance(error, EndpointUnavailable) and self._doors.is_outage():
-                raise
             told = said(error)
             if of.agent in self._coachings:  # the others wait for what it would have learned
                 if isinstance(error, AMemGymError):
                     raise
                 raise AgentFailed(f"{of.name}: {told}") from error
-            self._outcome.failures.append(told if isinstance(error, AgentFailed) else f"{of.name}: {told}")
+            failure = told if isinstance(error, AgentFailed) else f"{of.name}: {told}"
+            self._outcome.failures.append(failure)
+            if isinstance(error, EndpointUnavailable):
+                self._unreached.append((error, of, failure))
             if of.agent:
                 self._failed.write(
                     FailedEpisode(of.agent, of.user, of.user_id, of.trial or 0, boundary_of(error), told)
                 )
+
+    def _take_back(self, failure: Exception) -> None:
+        """Where an endpoint is down, what failed in the same silence failed by that: it is only unfinished."""
+        if not isinstance(failure, EndpointDown):
+            return
+        for error, of, told in self._unreached:
+            if error.silence == failure.silence:
+                self._outcome.failures.remove(told)
+                if of.agent:
+                    self._failed.forget(of.agent, of.user_id, of.trial or 0)
 
     def _episode_job(
         self, agent: AgentSpec, user: int, scenario: Scenario, trial: int
@@ -241,7 +267,8 @@ class Run:
                 self._watcher.examined(len(result.exams) + (0 if agent.is_reference else len(result.probes)))
                 self._doors.had_replies()
             else:
-                result = await self._play(agent, user, scenario, trial)
+                async with within(self._spec.episode_timeout) as stopwatch:
+                    result = await self._play(agent, user, scenario, trial, stopwatch)
                 self.directory.write_episode(result)
             self._failed.forget(agent.name, scenario.id, trial)
             self._outcome.episodes.append(result.without_texts())
@@ -249,14 +276,16 @@ class Run:
 
         return job
 
-    async def _play(self, agent: AgentSpec, user: int, scenario: Scenario, trial: int) -> EpisodeResult:
+    async def _play(
+        self, agent: AgentSpec, user: int, scenario: Scenario, trial: int, stopwatch: Stopwatch | None
+    ) -> EpisodeResult:
         if agent.is_reference:
             result = play_reference(
                 agent.name, user, scenario, trial, self._rules, self._spec.seed, probing=self._spec.probe
             )
             self._watcher.examined(len(result.exams))
             return result
-        line = Line(self.directory.journal(agent.name, scenario.id, trial), self._prompts)
+        line = Line(self.directory.journal(agent.name, scenario.id, trial), self._prompts, stopwatch)
         player = await self._players.seat(agent, scenario, trial, line)
         async with in_play(player, line):
             # off-policy, nobody plays the user, so no other model has to be reached

@@ -95,8 +95,8 @@ class Doors:
         rate = self._rates(settings)
         if rate is None:
             raise UsageError(
-                f"the price of {model_title(settings.model)} is not known, so a budget in US dollars cannot be kept; give"
-                " its price in a file with --prices, or a --budget in tokens (2M)"
+                f"the price of {model_title(settings.model)} is not known, so a budget in US dollars cannot be kept;"
+                " give its price in a file with --prices, or a --budget in tokens (2M)"
             )
         return rate
 
@@ -127,5 +127,3 @@ def endpoint_of(settings: ModelSettings) -> tuple[str, str]:
     key, _ = find_key(settings)
     address = settings.resolved_url() or settings.base_url or (DEFAULT_URL if kind == "openai" else f"{kind}:")
     return address.rstrip("/"), key.get_secret_value() if key else ""
-
-

@@ -159,10 +159,8 @@ class Limiter:
 
     def is_down(self, why: Exception) -> EndpointDown:
         """The error of an endpoint that is down."""
-        tries, seconds = self.circuit.missed, self.circuit.silent_for(self.clock.now())
-        error = EndpointDown(
-            f"{str(why).rstrip('.')}. Nothing that {self.name} is asked gets an answer ({tries} tries in {seconds:.0f} s)"
-        )
+        tried = f"{self.circuit.missed} tries in {self.circuit.silent_for(self.clock.now()):.0f} s"
+        error = EndpointDown(f"{str(why).rstrip('.')}. Nothing that {self.name} is asked gets an answer ({tried})")
         error.silence = (self.name, self.circuit.silence)
         return error
 
