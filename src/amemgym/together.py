@@ -1,6 +1,6 @@
 """Doing things side by side, and from code that is not asynchronous: when one fails, the others are ended before the
-failure is passed on. Such code waits for one thing (`wait_for`), or keeps an event loop for many (`Background`); and code
-that blocks is called in a thread (`in_thread`)."""
+failure is passed on. Such code waits for one thing (`wait_for`), or keeps an event loop for many (`Background`). What
+blocks is called in a thread (`in_thread`)."""
 
 from __future__ import annotations
 

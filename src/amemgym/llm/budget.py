@@ -121,8 +121,8 @@ class Budget:
 class Expected:
     """What a model's calls are expected to use, learned from those it made.
 
-    The input is counted by characters and corrected by what the model's own counts were so far; the output is the mean of
-    the role's so far, and a quarter of the longest reply before there is one.
+    The input is counted by characters and corrected by what the model's own counts were so far; the output is the mean
+    of the role's so far, and a quarter of the longest reply before there is one.
     """
 
     def __init__(self, max_tokens: int | None) -> None:
