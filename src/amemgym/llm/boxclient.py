@@ -86,13 +86,13 @@ class BoxClient:
             way = f"check the key in {self._key_name}" if self._api_key else f"no key was given, set {self._key_name}"
             return AuthenticationFailed(f"{said}; {way}")
         if status == 409:
-            return EpisodeUnknown(f"{said}: it does not know the episode, which it is told anew")
+            return EpisodeUnknown(f"{said}: it does not know the episode, which it is told anew", status=status)
         if 300 <= status < 400:
             return RequestRefused(f"{said}: it redirects, which is not followed; give the address it redirects to")
         if status in NO_SUCH_CALL:
             return RequestRefused(f"{said}; check the URL, and that it answers POST /{call} as in {PROTOCOL}")
         if status in PASSING or status >= 500:
-            return EndpointUnavailable(said, _retry_after(headers))
+            return EndpointUnavailable(said, _retry_after(headers), status)
         return RequestRefused(f"{said}; how it is called stands in {PROTOCOL}")
 
 

@@ -111,7 +111,7 @@ class Refusal:
         ):
             return QuotaExhausted(f"{said} The account's quota is used up; add to it, then resume.")
         if status in RETRIED_STATUSES or status >= 500:
-            return EndpointUnavailable(said, retry_after=self.retry_after)
+            return EndpointUnavailable(said, self.retry_after, self.status)
         if status == 413 or (status in (400, 422) and _OVERFLOW.search(text)):
             return ContextOverflow(f"{said} The request does not fit {asked.model}'s context.")
         if _FILTER.search(text):
