@@ -81,8 +81,9 @@ class Budget:
         amount = self._amount(expected, rate)
         while self._spent + self._reserved + amount > self._most:
             if not self._reserved:
+                spent = self._told(self._spent).removesuffix(" tokens")
                 raise BudgetSpent(
-                    f"the budget is spent: {self._told(self._spent)} of {self._told(self._most)} in this go, and the"
+                    f"the budget is spent: {spent} of {self._told(self._most)} in this go, and the"
                     f" next call would take about {self._told(amount)}. The next go may spend as much again, or what"
                     " --budget says"
                 )
