@@ -47,7 +47,8 @@ def test_how_it_may_be_written(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "five", "5 eur", "-5", "0", "0usd", "0.5", "nan", "inf", "$", "1,00", "5 usd tokens", "$5usd", "9" * 40]
+    "text",
+    ["", "five", "5 eur", "-5", "0", "0usd", "0.5", "nan", "inf", "$", "1,00", "5 usd tokens", "$5usd", "9" * 40],
 )
 def test_what_it_may_not_be(text: str) -> None:
     with pytest.raises(UsageError, match=r"5usd.*2M"):
@@ -124,7 +125,9 @@ def test_what_a_journal_has_costs_nothing(tmp_path: Path) -> None:
             line.journal.close()
         return budget.spent, provider.used
 
-    with pytest.raises(BudgetSpent, match=r"the budget is spent: [\d,]+ of 1,000 tokens in this go, and the next .* 1\d\d tokens"):
+    with pytest.raises(
+        BudgetSpent, match=r"the budget is spent: [\d,]+ of 1,000 tokens in this go, and the next .* 1\d\d tokens"
+    ):
         play(1000)
     goes = 1
     for _ in range(5):
