@@ -30,7 +30,7 @@ from amemgym.tasks import Reply
 from tests.support.clock import FakeClock
 from tests.support.models import Scripted, sensible
 
-SMALL = {"users": 2, "periods": 2}
+SMALL = {"users": 2, "periods": 2, "max_tokens": 64}
 
 
 def every_model(monkeypatch: pytest.MonkeyPatch, answer: Callable[[Request], str]) -> Scripted:
