@@ -26,7 +26,7 @@ from amemgym.errors import (
 )
 from amemgym.llm.budget import Budget, Expected
 from amemgym.llm.journal import Address, Entry, Journal
-from amemgym.llm.limiter import Limiter, Pass
+from amemgym.llm.limiter import Call, Limiter, Pass
 from amemgym.llm.limits import Limits
 from amemgym.llm.place import Place, here
 from amemgym.llm.prices import Rate
@@ -185,7 +185,8 @@ class Door:
     async def _tried(self, request: Request, tokens: int, stopwatch: Stopwatch | None) -> Completion:
         """Try until there is a reply, or no try can help."""
         limiter = self._limiter
-        call = tried = empty = garbled = 0
+        tried = empty = garbled = 0
+        call: Call | None = None
         while True:
             held = await limiter.enter(tokens, stopwatch)
             started = perf_counter()
@@ -198,12 +199,12 @@ class Door:
             except EndpointUnavailable as error:
                 if isinstance(error, FatalModelError):
                     raise
-                call = call or limiter.call()
+                call = call or Call()
                 counts, wait = self._failed(held, call, tried, error)
                 tried -= not counts
                 why = str(error)
             except NotAnEndpoint as error:
-                call = call or limiter.call()
+                call = call or Call()
                 if self.answered:
                     passing = EndpointUnavailable(str(error))
                     counts, wait = self._failed(held, call, tried, passing, error)
@@ -237,7 +238,7 @@ class Door:
                 await limiter.clock.sleep(wait)
 
     def _failed(
-        self, held: Pass, call: int, tried: int, error: EndpointUnavailable, cause: Exception | None = None
+        self, held: Pass, call: Call, tried: int, error: EndpointUnavailable, cause: Exception | None = None
     ) -> tuple[bool, float]:
         """What a try that may pass later means: whether it counts as one of the call's own, and seconds to wait. Raises
         where no try is left."""
