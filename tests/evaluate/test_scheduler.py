@@ -185,9 +185,10 @@ def test_a_process_whose_part_of_the_budget_is_spent_leaves_its_jobs_to_the_othe
         amemgym.run("starter", AGENTS, out=tmp_path / "s", executor="ray", **SMALL)
 
 
-def changing(
-    ray: FakeRay, monkeypatch: pytest.MonkeyPatch, change: Callable[[Order], Order]
-) -> list[tuple[Keys, bytes]]:
+Sent = list[tuple[Keys, bytes]]
+
+
+def changing(ray: FakeRay, monkeypatch: pytest.MonkeyPatch, change: Callable[[Order], Order]) -> Sent:
     """What is sent to the processes, whose orders arrive changed."""
     sent: Sent = []
     start = ray.remote
