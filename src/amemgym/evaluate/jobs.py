@@ -47,13 +47,13 @@ class Finished:
 @dataclass(frozen=True)
 class Failed:
     """A job that ended alone: at which boundary (see `FailedEpisode`), and why; `told` also says whose job it was.
-    `unreachable` where that was a model that could not be reached."""
+    `silence` where that was a model that could not be reached (see EndpointUnavailable)."""
 
     job: Job
     boundary: str
     error: str
     told: str
-    unreachable: bool = False
+    silence: tuple[str, int] | None = None
 
 
 Ended: TypeAlias = Finished | Failed

@@ -101,7 +101,7 @@ def resumable(spec: RunSpec, model: ModelSettings, user_model: ModelSettings) ->
     """A run's settings as they are found from another folder and another shell."""
     settings = spec.model_dump(mode="json", exclude={"out"})
     settings["data"] = spec.data if is_data_name(spec.data) else str(files.at_home(spec.data).absolute())
-    for name in ("off_policy", "policy"):
+    for name in ("off_policy", "policy", "prices"):
         if settings[name] is not None:
             settings[name] = str(files.at_home(settings[name]).absolute())
     settings["model"] = located(spec.model)

@@ -13,7 +13,7 @@ from pathlib import Path
 from amemgym import files
 from amemgym.agents import AgentSpec
 from amemgym.env import Rules
-from amemgym.errors import UsageError
+from amemgym.errors import EndpointDown, UsageError
 from amemgym.evaluate.coach import Coachings
 from amemgym.evaluate.executors import play_here
 from amemgym.evaluate.failed import FailedEpisode, FailedEpisodes
@@ -27,7 +27,7 @@ from amemgym.evaluate.spec import RunSpec
 from amemgym.evaluate.upperbound import variants_of
 from amemgym.evaluate.watch import RunWatcher
 from amemgym.evaluate.worker import Setup, Worker
-from amemgym.llm import ModelSettings
+from amemgym.llm import Budget, ModelSettings
 from amemgym.scenario import Dataset, Scenario
 
 
@@ -72,6 +72,7 @@ class Run:
         recorded: Recorded | None = None,
         coachings: Coachings | None = None,
         part_of: Path | None = None,
+        budget: Budget | None = None,
     ) -> None:
         self._spec = spec
         self._recorded = recorded
@@ -85,9 +86,14 @@ class Run:
         self._setup = Setup(spec, agents, model, user_model, rules)
         self._bounds = list(self._setup.bounds())
         self._users = users_of(dataset, spec.shard)
-        self._worker = Worker(self._setup, dataset, directory, watcher, recorded, coachings)
+        self._worker = Worker(self._setup, dataset, directory, watcher, recorded, coachings, budget)
         self._failed = FailedEpisodes(directory.path)
+        self._unreached: list[Failed] = []
         self._outcome = RunOutcome()
+
+    def check_budget(self) -> None:
+        """Raises UsageError where a budget in US dollars cannot be kept, as a model's price is not known."""
+        self._worker.check_budget()
 
     def check(self) -> None:
         """Raises UsageError or UnknownName where a model that is needed cannot be called, a ModelError where an
@@ -111,6 +117,7 @@ class Run:
             await (self._play_on_ray(jobs) if self._spec.executor == "ray" else self._play_here(jobs))
         except Exception as failure:
             self._outcome.stopped = failure
+            self._take_back(failure)
         names = [agent.name for agent in self._agents]
         self._outcome.episodes.sort(key=lambda result: (names.index(result.agent), result.user, result.trial))
         self._outcome.upper_bounds.sort(key=lambda result: (result.model, result.user))
@@ -143,6 +150,8 @@ class Run:
         job = ended.job
         if isinstance(ended, Failed):
             self._outcome.failures.append(ended.told)
+            if ended.silence is not None:
+                self._unreached.append(ended)
             if job.agent:
                 failed = FailedEpisode(job.agent, job.user, job.user_id, job.trial, ended.boundary, ended.error)
                 self._failed.write(failed)
@@ -152,6 +161,16 @@ class Run:
             self._failed.forget(job.agent, job.user_id, job.trial)
             self._outcome.episodes.append(ended.result)
             self._watcher.finished(job.agent, job.user_id)
+
+    def _take_back(self, failure: Exception) -> None:
+        """Where an endpoint is down, what failed in the same silence failed by that: it is only unfinished."""
+        if not isinstance(failure, EndpointDown):
+            return
+        for failed in self._unreached:
+            if failed.silence == failure.silence:
+                self._outcome.failures.remove(failed.told)
+                if failed.job.agent:
+                    self._failed.forget(failed.job.agent, failed.job.user_id, failed.job.trial)
 
     def _announce(self) -> None:
         playing = sum(not agent.is_reference for agent in self._agents)

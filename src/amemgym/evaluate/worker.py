@@ -22,6 +22,7 @@ from amemgym.errors import (
     UsageError,
 )
 from amemgym.evaluate.coach import Coach, Coachings, Schedule, tell_of
+from amemgym.evaluate.deadline import within
 from amemgym.evaluate.examine import Seat
 from amemgym.evaluate.failed import boundary_of, said
 from amemgym.evaluate.jobs import Ended, Failed, Finished, Job
@@ -34,7 +35,7 @@ from amemgym.evaluate.rundir import RunDirectory
 from amemgym.evaluate.spec import RunSpec
 from amemgym.evaluate.upperbound import bound_names, measure
 from amemgym.evaluate.watch import RunWatcher
-from amemgym.llm import Doors, Gateway, Line, ModelSettings, reach
+from amemgym.llm import Budget, Doors, Gateway, Line, ModelSettings, Stopwatch, reach
 from amemgym.scenario import Dataset, Scenario
 from amemgym.tasks import prompts_for
 from amemgym.together import side_by_side, wait_for
@@ -65,6 +66,7 @@ class Worker:
         watcher: is told what happens.
         recorded: conversations that the agents are given instead of having their own (off-policy).
         coachings: who tells an agent what to remember, by agent.
+        budget: what may be spent, where it is that of several runs together.
     """
 
     def __init__(
@@ -75,6 +77,7 @@ class Worker:
         watcher: RunWatcher,
         recorded: Recorded | None = None,
         coachings: Coachings | None = None,
+        budget: Budget | None = None,
     ) -> None:
         self._setup = setup
         self._spec = setup.spec
@@ -86,20 +89,28 @@ class Worker:
         self._agents = {agent.name: agent for agent in setup.agents}
         self._bounds = setup.bounds()
         self._prompts = prompts_for(setup.spec.language)
-        self._doors = Doors(setup.spec.limits(), watcher)
+        self._doors = Doors(setup.spec.limits(), watcher, budget=budget or setup.spec.spending())
         self._players = Players(setup.spec, setup.model, self._doors)
+
+    def check_budget(self) -> None:
+        """Raises UsageError where a budget in US dollars cannot be kept, as a model's price is not known."""
+        for settings in self._needed():
+            self._doors.rate(settings)
+
+    def _needed(self) -> list[ModelSettings]:
+        """Every model that the run may ask."""
+        playing = [agent.model or self._setup.model for agent in self._setup.agents if not agent.is_reference]
+        users = [self._setup.user_model] if playing and not self._recorded else []
+        return [*playing, *users, *self._bounds.values()]
 
     def check(self) -> None:
         """Raises UsageError or UnknownName where a model that is needed cannot be called, a ModelError where an
         assistant does not answer at its address; writes nothing."""
-        agents = self._setup.agents
-        playing = [agent.model or self._setup.model for agent in agents if not agent.is_reference]
-        users = [self._setup.user_model] if playing and not self._recorded else []
-        for settings in (*playing, *users, *self._bounds.values()):
+        for settings in self._needed():
             self._doors.to(settings)
-        if any(needs_endpoint(agent) for agent in agents):
+        if any(needs_endpoint(agent) for agent in self._setup.agents):
             Gateway.check()
-        boxes = [agent.model for agent in agents if agent.is_box and agent.model]
+        boxes = [agent.model for agent in self._setup.agents if agent.is_box and agent.model]
         if boxes:
             wait_for(lambda: side_by_side(reach(box) for box in boxes))
 
@@ -128,15 +139,14 @@ class Worker:
         except (FatalModelError, StorageError, UsageError, RunDirectoryError):
             raise
         except Exception as error:  # also code from elsewhere: a memory's, a plug-in's
-            if isinstance(error, EndpointUnavailable) and self._doors.is_outage():
-                raise
             told = said(error)
             if job.agent in self._coachings:  # the others wait for what it would have learned
                 if isinstance(error, AMemGymError):
                     raise
                 raise AgentFailed(f"{job.name}: {told}") from error
             named = told if isinstance(error, AgentFailed) else f"{job.name}: {told}"
-            return Failed(job, boundary_of(error), told, named, isinstance(error, EndpointUnavailable))
+            silence = error.silence if isinstance(error, EndpointUnavailable) else None
+            return Failed(job, boundary_of(error), told, named, silence)
 
     async def aclose(self) -> None:
         """Let go of what was opened to play."""
@@ -153,18 +163,21 @@ class Worker:
             self._watcher.examined(len(result.exams) + (0 if agent.is_reference else len(result.probes)))
             self._doors.had_replies()
         else:
-            result = await self._play(agent, job.user, scenario, job.trial)
+            async with within(self._spec.episode_timeout) as stopwatch:
+                result = await self._play(agent, job.user, scenario, job.trial, stopwatch)
             self._directory.write_episode(result)
         return result.without_texts()
 
-    async def _play(self, agent: AgentSpec, user: int, scenario: Scenario, trial: int) -> EpisodeResult:
+    async def _play(
+        self, agent: AgentSpec, user: int, scenario: Scenario, trial: int, stopwatch: Stopwatch | None
+    ) -> EpisodeResult:
         if agent.is_reference:
             result = play_reference(
                 agent.name, user, scenario, trial, self._setup.rules, self._spec.seed, probing=self._spec.probe
             )
             self._watcher.examined(len(result.exams))
             return result
-        line = Line(self._directory.journal(agent.name, scenario.id, trial), self._prompts)
+        line = Line(self._directory.journal(agent.name, scenario.id, trial), self._prompts, stopwatch)
         player = await self._players.seat(agent, scenario, trial, line)
         async with in_play(player, line):
             # off-policy, nobody plays the user, so no other model has to be reached

@@ -15,17 +15,16 @@ from dataclasses import replace
 from typing import Any
 
 from amemgym import files
-from amemgym.errors import BudgetSpent, ClusterFailed, EndpointUnavailable, UsageError
+from amemgym.errors import BudgetSpent, ClusterFailed, UsageError
 from amemgym.evaluate.executors.actor import Player
 from amemgym.evaluate.executors.cluster import cluster, first_line, processors
 from amemgym.evaluate.executors.orders import Note, Order, Reply, as_error, by_reference, split_keys
 from amemgym.evaluate.executors.shares import share_of, workers_of
-from amemgym.evaluate.jobs import Ended, Failed, Job
+from amemgym.evaluate.jobs import Ended, Job
 from amemgym.evaluate.offpolicy import Recorded
 from amemgym.evaluate.rundir import RunDirectory
 from amemgym.evaluate.watch import RunWatcher
 from amemgym.evaluate.worker import Setup
-from amemgym.llm.doors import OUTAGE
 from amemgym.together import first_failure
 from amemgym.version import __version__
 
@@ -145,7 +144,6 @@ class _Scheduler:
         self._listeners: set[asyncio.Task[None]] = set()
         self._under_way = 0
         self._changed = asyncio.Condition()
-        self._unreachable = 0
         self._said: set[str] = set()
         self._spent: BudgetSpent | None = None
 
@@ -186,7 +184,6 @@ class _Scheduler:
     async def _ended(self, place: _Place, job: Job, reply: Reply) -> None:
         if reply.ended is not None:
             place.ended = 0
-            self._check_outage(reply.ended)
             self._take(reply.ended)
             async with self._changed:
                 self._under_way -= 1
@@ -268,7 +265,7 @@ class _Scheduler:
                 self._say(*arguments)
                 continue
             if name == "called" and arguments[1:] == (False,):
-                self._models_answer, self._unreachable = True, 0
+                self._models_answer = True
             getattr(self._watcher, name)(*arguments, **named)
 
     def _say(self, sentence: str) -> None:
@@ -276,13 +273,6 @@ class _Scheduler:
         if sentence not in self._said:
             self._said.add(sentence)
             self._watcher.said(sentence)
-
-    def _check_outage(self, ended: Ended) -> None:
-        """Raises EndpointUnavailable where jobs in a row ended without a reply, whoever played them."""
-        if isinstance(ended, Failed) and ended.unreachable:
-            self._unreachable += 1
-            if self._unreachable >= OUTAGE:
-                raise EndpointUnavailable(ended.error)
 
     async def _close(self) -> None:
         """End every process that was started."""
