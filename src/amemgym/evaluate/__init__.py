@@ -21,6 +21,7 @@ from amemgym.evaluate.shard import Shard, played_users, shard_of, whole
 from amemgym.evaluate.spec import FREE_SETTINGS, SHARED_SETTINGS, RunSpec, check_addresses, make_spec, read_config
 from amemgym.evaluate.upperbound import variants_of
 from amemgym.evaluate.watch import RunWatcher
+from amemgym.evaluate.worker import Worker
 
 __all__ = [
     "FREE_SETTINGS",
@@ -46,6 +47,7 @@ __all__ = [
     "Shard",
     "UpperBoundAnswer",
     "UpperBoundResult",
+    "Worker",
     "blaming",
     "check_addresses",
     "default_directory",
