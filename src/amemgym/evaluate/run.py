@@ -35,7 +35,7 @@ from amemgym.evaluate.rundir import RunDirectory
 from amemgym.evaluate.spec import RunSpec
 from amemgym.evaluate.upperbound import bound_names, measure, variants_of
 from amemgym.evaluate.watch import RunWatcher
-from amemgym.llm import Doors, Gateway, Line, ModelSettings, reach
+from amemgym.llm import EVOLVE, Doors, Gateway, Line, ModelSettings, reach
 from amemgym.scenario import Dataset, Scenario
 from amemgym.tasks import prompts_for
 from amemgym.together import first_failure, side_by_side, wait_for
@@ -168,7 +168,7 @@ class Run:
         for agent in self._agents:
             if agent.name in self._coachings:
                 line = Line(self.directory.coaching_journal(agent.name), self._prompts)
-                self._coachings[agent.name].begin(line, line.model(self._doors.to(agent.model or self._model), "coach"))
+                self._coachings[agent.name].begin(line, line.model(self._doors.to(agent.model or self._model), EVOLVE))
                 lines.append(line)
         return lines
 

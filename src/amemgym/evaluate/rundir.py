@@ -102,12 +102,35 @@ class _Bounds(BaseModel):
     agents: dict[str, str | None]
 
 
+class _Rate(BaseModel):
+    input: float
+    cached: float | None
+    output: float
+    source: str
+    date: str | None
+    free: bool
+
+
+class _Priced(BaseModel):
+    model: str
+    base_url: str | None
+    rate: _Rate | None
+
+
+class _Prices(BaseModel):
+    source: str
+    date: str | None
+    models: list[_Priced]
+
+
 class _Manifest(BaseModel):
     fingerprint: str
     data: _Data
     compared: _Compared
     upper_bound: _Bounds
     settings: dict[str, Any]
+    #: earlier versions wrote none
+    prices: _Prices | None = None
 
 
 _MANIFEST = TypeAdapter(_Manifest)
@@ -144,6 +167,13 @@ class RunDirectory:
                 f"{self.path} holds a run with other settings: {changed}. Choose another folder with --out{way}"
             )
         return there
+
+    def write_prices(self, prices: Mapping[str, Any]) -> dict[str, Any]:
+        """Count by other rates from now on; the manifest that then counts. They decide no result, so a run may have its
+        prices told after it was played."""
+        manifest = {**self.manifest(), "prices": prices}
+        self._write("manifest.json", manifest)
+        return manifest
 
     @property
     def is_claimed(self) -> bool:
