@@ -154,7 +154,7 @@ class PriceList:
                 for address in model.endpoints:
                     checked_url(address, "", "endpoint")
         except ValidationError as error:
-            raise UsageError(f"price file {place}: {redact(said_of(error))}") from None
+            raise UsageError(f"price file {place}: {redact(_fault(error))}") from None
         except UsageError as error:
             raise UsageError(f"price file {place}: {error}") from None
         return cls(redact(place.name), found.date.isoformat(), found.models)
@@ -199,6 +199,21 @@ class PriceList:
 def rate_of(settings: ModelSettings) -> Rate | None:
     """What a model costs by what is known without a file. Raises as `PriceList.rate`."""
     return PriceList.read(None).rate(settings)
+
+
+def _fault(error: ValidationError) -> str:
+    """The first thing that is wrong with a file, in its own words."""
+    first = error.errors(include_url=False)[0]
+    name, kind = ".".join(str(part) for part in first["loc"]), first["type"]
+    if kind == "missing":
+        return f"'{name}' is missing; it needs a date, and models with an input and an output price"
+    if kind == "extra_forbidden":
+        return f"'{name}' is unknown; a file has date and models, a model input, cached, output and endpoints"
+    if kind.startswith("date"):
+        return f"'{name}' should be a date such as 2025-07-01"
+    if kind in ("model_type", "dict_type"):
+        return f"'{name}' should hold names and values, such as input: 0.4"
+    return said_of(error)
 
 
 def _rate(value: Mapping[str, Any] | None) -> Rate | None:

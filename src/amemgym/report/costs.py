@@ -28,7 +28,7 @@ ROLE_NAMES = {
 
 @dataclass(frozen=True)
 class RoleRow:
-    """What one role of an agent used, or an agent or the upper bound of a model in all (`role` is None)."""
+    """What one role of an agent used, or all of them (then `role` is None), or the upper bound of a model."""
 
     name: str
     role: str | None
@@ -38,10 +38,16 @@ class RoleRow:
     def cells(self) -> tuple[str, ...]:
         """Calls, input, cached, output, reasoning, US dollars, and those of one user."""
         mark = "~" if self.used["estimated"] else ""
-        told = [self.used[name] for name in ("input", "cached", "output", "reasoning")]
-        tokens = (NONE if value is None else f"{mark}{count(value)}" for value in told)
+        tokens = (self._tokens(name, mark) for name in ("input", "cached", "output", "reasoning"))
         dollars_ = (dollars(self.used[name], self.used["estimated"]) for name in ("usd", "usd_per_user"))
         return (count(self.used["calls"]), *tokens, *dollars_)
+
+    def _tokens(self, name: str, mark: str) -> str:
+        value = self.used[name]
+        if value is None:
+            return NONE
+        told = self.used.get(f"{name}_calls", self.used["calls"])
+        return f"{'≥ ' if told < self.used['calls'] else mark}{count(value)}"
 
 
 ROW_HEADER = ("calls", "input", "cached", "output", "reasoning", "US$", "US$ a user")
@@ -65,7 +71,7 @@ def rows(scores: Scores, agents: Agents) -> Iterator[RoleRow]:
                 yield RoleRow(name, ROLE_NAMES.get(role, role), used)
             yield RoleRow(name, None, agent["cost"])
     for model, used in scores["cost"]["upper_bound"].items():
-        yield RoleRow(f"upper bound, {model}", None, used)
+        yield RoleRow("upper bound", model, used)
 
 
 def sentences(scores: Scores) -> list[str]:

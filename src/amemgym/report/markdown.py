@@ -226,11 +226,13 @@ def _costs(scores: Scores, agents: Agents) -> str:
     """By role, and the prices; nothing where nothing has a price."""
     if not costs.costs_something(scores):
         return ""
-    rows = [[text(row.name), row.role or "**all**", *row.cells] for row in costs.rows(scores, agents)]
+    rows = [
+        [text(row.name), text(row.role) if row.role else "**all**", *row.cells] for row in costs.rows(scores, agents)
+    ]
     said = (
         " ".join(f"{text(sentence)}." for sentence in costs.sentences(scores))
-        + " Cached tokens are part of the input, reasoning of the output. A user: one episode, on average;"
-        " ~: estimated. Prices are US dollars per million tokens."
+        + " Cached tokens are part of the input, reasoning of the output. A user: one episode, on average."
+        " ≥: not every call told; ~: estimated. Prices are US dollars per million tokens."
     )
     prices = [[text(cell) for cell in row] for row in costs.price_rows(scores)]
     tables = [_table(["agent", "role", *costs.ROW_HEADER], rows), _table(costs.PRICE_HEADER, prices)]
