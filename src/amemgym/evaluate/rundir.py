@@ -35,6 +35,7 @@ from amemgym.errors import DataError, RunDirectoryError
 from amemgym.evaluate.claimed import parts_of
 from amemgym.evaluate.results import EpisodeResult, UpperBoundResult, check_against, validated
 from amemgym.llm import Journal
+from amemgym.llm.prices import DescribedPrices
 from amemgym.messages import whole
 from amemgym.scenario import Dataset, Scenario, read_dataset
 from amemgym.secrets import redact
@@ -102,27 +103,6 @@ class _Bounds(BaseModel):
     agents: dict[str, str | None]
 
 
-class _Rate(BaseModel):
-    input: float
-    cached: float | None
-    output: float
-    source: str
-    date: str | None
-    free: bool
-
-
-class _Priced(BaseModel):
-    model: str
-    base_url: str | None
-    rate: _Rate | None
-
-
-class _Prices(BaseModel):
-    source: str
-    date: str | None
-    models: list[_Priced]
-
-
 class _Manifest(BaseModel):
     fingerprint: str
     data: _Data
@@ -130,7 +110,7 @@ class _Manifest(BaseModel):
     upper_bound: _Bounds
     settings: dict[str, Any]
     #: earlier versions wrote none
-    prices: _Prices | None = None
+    prices: DescribedPrices | None = None
 
 
 _MANIFEST = TypeAdapter(_Manifest)

@@ -127,6 +127,32 @@ class _File(BaseModel):
     models: dict[str, _Model] = Field(min_length=1)
 
 
+# ---- rates as a manifest has them
+
+
+class _DescribedRate(BaseModel):
+    input: float
+    cached: float | None
+    output: float
+    source: str
+    date: str | None
+    free: bool
+
+
+class _DescribedModel(BaseModel):
+    model: str
+    base_url: str | None
+    rate: _DescribedRate | None
+
+
+class DescribedPrices(BaseModel):
+    """What `PriceList.described` gives, to be read."""
+
+    source: str
+    date: str | None
+    models: list[_DescribedModel]
+
+
 @dataclass(frozen=True)
 class PriceList:
     """What is known of prices.
