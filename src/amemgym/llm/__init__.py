@@ -2,12 +2,13 @@
 
 from amemgym.llm.box import box_settings, reach
 from amemgym.llm.budget import Budget
-from amemgym.llm.door import TICKS, Answer, Door, Line, Model, RoleCount, Watcher
+from amemgym.llm.door import Answer, Door, Line, Model, Watcher
 from amemgym.llm.doors import Doors
 from amemgym.llm.embed import Embedder, embedder, embedder_identity
 from amemgym.llm.endpoint import Endpoint, FindStandIn, Lender
 from amemgym.llm.gateway import Gateway
 from amemgym.llm.journal import Journal
+from amemgym.llm.ledger import EVOLVE, MEMORY, MEMORY_READ, MEMORY_WRITE, TICKS, RoleCount
 from amemgym.llm.lent import Refused
 from amemgym.llm.limits import LIMIT_SETTINGS, Limits
 from amemgym.llm.models import (
@@ -37,8 +38,12 @@ from amemgym.llm.v1config import LLMConfig, read_llm_config
 __all__ = [
     "AGENT_KEY",
     "BOXES",
+    "EVOLVE",
     "KEY",
     "LIMIT_SETTINGS",
+    "MEMORY",
+    "MEMORY_READ",
+    "MEMORY_WRITE",
     "TICKS",
     "USER_KEY",
     "USER_URL",

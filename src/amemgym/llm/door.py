@@ -7,11 +7,10 @@ episode's ledger, so that a resumed run counts the same as an unbroken one.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from amemgym.errors import (
     REQUEST_ERRORS,
@@ -26,6 +25,7 @@ from amemgym.errors import (
 )
 from amemgym.llm.budget import Budget, Expected
 from amemgym.llm.journal import Address, Entry, Journal
+from amemgym.llm.ledger import RoleCount, role_at
 from amemgym.llm.limiter import Call, Limiter, Pass
 from amemgym.llm.limits import Limits
 from amemgym.llm.place import Place, here
@@ -43,10 +43,6 @@ LONGEST_WAIT = 120.0
 GARBLED, EMPTY = 3, 2
 #: so many first replies without text, and none with, mean that there will be none
 SILENT_AT_FIRST = 5
-
-
-#: seconds are counted in as many whole parts, as in the journal, so that their sum depends on no order
-TICKS = 10_000
 
 
 class Watcher:
@@ -69,23 +65,6 @@ class Answer(Generic[T]):
     value: T | None
     status: Status
     text: str
-
-
-@dataclass
-class RoleCount:
-    """What one role used in an episode."""
-
-    calls: int = 0
-    input: int = 0
-    output: int = 0
-    estimated: int = 0
-    ticks: int = 0
-    statuses: Counter[str] = field(default_factory=Counter)
-
-    def as_dict(self) -> dict[str, Any]:
-        unusable = {s: n for s, n in sorted(self.statuses.items()) if s not in (Status.OK, Status.REPAIRED)}
-        counts = {"calls": self.calls, "input": self.input, "output": self.output, "estimated": self.estimated}
-        return counts | {"seconds": self.ticks / TICKS, "unreadable": unusable}
 
 
 class Door:
@@ -318,10 +297,7 @@ class Model:
 
     async def _reply(self, task: Task[T]) -> tuple[Completion, Parsed[T]]:
         place = here()
-        # an exam's and a probe's calls are counted apart from the conversation's
-        role = self._role
-        if place.examines == "probe" or (place.examines and role == "assistant"):
-            role = place.examines  # a probe is no cost of the agent's, whoever asks in it
+        role = role_at(self._role, place)
         messages = task.messages(self._line.prompts)
         address = Address(place.name, role, digest(task, messages))
         entry = self._line.journal.take(address)
@@ -336,12 +312,8 @@ class Model:
             self._door.learn(messages, role, completion.usage)
         self._door.answered = self._door.answered or bool(completion.text or completion.calls)
         self._door.watcher.called(completion.usage, replayed)
-        count.input += completion.usage.input
-        count.output += completion.usage.output
-        count.estimated += completion.usage.estimated
-        count.ticks += round(completion.seconds * TICKS)
         parsed = task.parse(completion.text)
-        count.statuses[parsed.status] += 1
+        count.add(completion, parsed.status)
         return completion, parsed
 
     async def _ask(self, request: Request, address: Address, place: Place) -> Entry:

@@ -19,6 +19,7 @@ import anyio
 
 from amemgym.errors import AMemGymError, MemoryFailed, raised
 from amemgym.llm import at, here
+from amemgym.llm.place import MemoryUse
 from amemgym.memory.protocol import Item, Memory, MemoryMaker, Tools
 from amemgym.messages import Message, whole
 from amemgym.secrets import redact
@@ -37,7 +38,7 @@ def new_memory(make: MemoryMaker, tools: Tools) -> Memory:
     """An empty memory with its tools; where it needs an endpoint, with one of its own. Raises MemoryFailed."""
     place = here()
     try:
-        with at(place.name, place.examines):  # labels are the exam's
+        with at(place.name, place.examines, memory="write"):  # labels are the exam's
             memory = make()
     except AMemGymError:
         raise
@@ -104,7 +105,8 @@ async def _call(memory: Memory, what: str, *arguments: object) -> Any:
     place = here()
     try:
         with ExitStack() as stack:
-            stack.enter_context(at(place.name, place.examines))  # labels are the exam's
+            use: MemoryUse = "read" if what == "read" else "write"
+            stack.enter_context(at(place.name, place.examines, memory=use))  # labels are the exam's
             if memory.tools.endpoint is not None:
                 stack.enter_context(memory.tools.endpoint.in_use())
             # whoever waited for the endpoint in the event loop would wait for himself: it is served there

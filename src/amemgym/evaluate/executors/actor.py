@@ -11,6 +11,7 @@ import os
 import pickle
 import socket
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from amemgym import files
@@ -66,7 +67,7 @@ class Player:
                 " that they do with --out)"
             )
         agents = with_classes(setup.agents, order.imported)
-        setup = type(setup)(setup.spec, agents, setup.model, setup.user_model, setup.rules)
+        setup = replace(setup, agents=agents)
         self._worker = Worker(setup, directory.dataset(), directory, self._notes, self._recorded)
         self._worker.begin(order.run_name)
 
