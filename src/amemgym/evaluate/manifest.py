@@ -117,7 +117,7 @@ def resumable(spec: RunSpec, model: ModelSettings, user_model: ModelSettings) ->
     # the rates of a file of prices are kept, which may be gone when the run goes on
     settings = spec.model_dump(mode="json", exclude={"out", "prices"})
     settings["data"] = spec.data if is_data_name(spec.data) else str(files.at_home(spec.data).absolute())
-    for name in ("off_policy", "policy", "prices"):
+    for name in ("off_policy", "policy"):
         if settings[name] is not None:
             settings[name] = str(files.at_home(settings[name]).absolute())
     settings["model"] = located(spec.model)
