@@ -171,6 +171,7 @@ def test_an_episode_that_takes_too_long_fails_alone(
     assert json.dumps(amemgym.resume(tmp_path / "r", episode_timeout=60).scores) == whole.scores
 
 
+#: what nobody ever sets while it is waited for
 NEVER = threading.Event()
 
 

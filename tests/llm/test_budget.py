@@ -174,6 +174,22 @@ def test_a_call_that_does_not_fit_waits_for_those_under_way() -> None:
     assert asyncio.run(play()) == ["waits", "fits"]
 
 
+def test_once_it_is_spent_no_smaller_call_is_made() -> None:
+    """It would be ended with all the others before its reply is kept."""
+
+    async def play() -> list[type[BaseException]]:
+        budget = Budget(100, dollars=False)
+        first = await budget.reserve(Usage(90, 0), None)
+        waiting = [asyncio.create_task(budget.reserve(Usage(size, 0), None)) for size in (60, 20)]
+        await asyncio.sleep(0)
+        budget.spend(Usage(70, 0), None)
+        budget.release(first)
+        results = await asyncio.gather(*waiting, return_exceptions=True)
+        return [type(result) for result in results if isinstance(result, BaseException)]
+
+    assert asyncio.run(play()) == [BudgetSpent, BudgetSpent]
+
+
 def test_what_is_expected_is_learned_by_role() -> None:
     expected = Expected(max_tokens=400)
     assert expected.usage("user", 50) == Usage(50, 100, estimated=True)
