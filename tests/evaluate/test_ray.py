@@ -110,8 +110,8 @@ def test_a_class_of_one_s_own_is_played_in_other_processes(logs: Path, tmp_path:
 def test_a_cluster_that_is_not_there_is_told_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
     monkeypatch.setattr("ray.is_initialized", lambda: False)
-    with pytest.raises(ClusterFailed, match=r"cannot reach the Ray cluster at 127.0.0.1:1 .*refused"), cluster():
-        pass
+    with pytest.raises(ClusterFailed, match=r"cannot reach the Ray cluster at 127.0.0.1:1 .*refused"):
+        cluster().__enter__()
 
 
 def _bytes(path: Path) -> bytes:

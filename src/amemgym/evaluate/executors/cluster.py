@@ -81,8 +81,8 @@ def _check_reachable(address: str) -> None:
         socket.create_connection((host, int(port)), timeout=REACHED).close()
     except (OSError, OverflowError) as error:
         raise ClusterFailed(
-            f"cannot reach the Ray cluster at {address} ({ADDRESS}): {error}; correct it, or leave it out to play on this"
-            " machine"
+            f"cannot reach the Ray cluster at {address} ({ADDRESS}): {error}; correct it, or leave it out to play on"
+            " this machine"
         ) from error
 
 
