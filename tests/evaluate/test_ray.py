@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import amemgym
-from amemgym.errors import AuthenticationFailed
+from amemgym.errors import AuthenticationFailed, ClusterFailed
 from amemgym.evaluate.executors.cluster import cluster
 from tests.cli.helpers import answer, asked, journaled, scores
 from tests.evaluate.echo import Diary
@@ -105,6 +105,13 @@ def test_a_class_of_one_s_own_is_played_in_other_processes(logs: Path, tmp_path:
     ray = amemgym.run("starter", [Latest, "oracle"], out=tmp_path / "ray", executor="ray", workers=2, **small)
     assert ray["Latest"] == local["Latest"]
     assert scores(tmp_path / "ray") == scores(tmp_path / "local")
+
+
+def test_a_cluster_that_is_not_there_is_told_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
+    monkeypatch.setattr("ray.is_initialized", lambda: False)
+    with pytest.raises(ClusterFailed, match=r"cannot reach the Ray cluster at 127.0.0.1:1 .*refused"):
+        cluster().__enter__()
 
 
 def _bytes(path: Path) -> bytes:

@@ -17,6 +17,7 @@ from amemgym.errors import (
     AuthenticationFailed,
     BudgetSpent,
     ClusterFailed,
+    EndpointDown,
     EndpointUnavailable,
     MissingPackage,
     RunFailed,
@@ -25,7 +26,7 @@ from amemgym.errors import (
 )
 from amemgym.evaluate import RunWatcher, Worker, make_spec
 from amemgym.evaluate.executors.orders import Keys, Order, as_error, told
-from amemgym.evaluate.executors.shares import part_of_budget, share_of, workers_of
+from amemgym.evaluate.executors.shares import share_of, workers_of
 from amemgym.llm import Request
 from tests.evaluate.echo import Diary, echo, every_model
 from tests.support.fake_ray import FakeRay
@@ -154,8 +155,9 @@ def test_an_endpoint_that_is_down_ends_the_run_though_each_process_has_had_few_f
 
     on(monkeypatch, FakeRay(processors=3))
     every_model(monkeypatch, down)
-    with pytest.raises(EndpointUnavailable, match="nobody is there"):
+    with pytest.raises(EndpointDown, match="nobody is there"):
         amemgym.run("starter", "native", out=tmp_path / "r", executor="ray", attempts=1, concurrency=3, **SMALL)
+    assert not list((tmp_path / "r").glob("failed/*/*"))  # they are unfinished, as on one machine
 
 
 def test_a_process_whose_part_of_the_budget_is_spent_leaves_its_jobs_to_the_others(
@@ -255,12 +257,9 @@ def test_no_worker_is_left_without_a_share() -> None:
     assert workers_of(make_spec({"rpm": 2}), 64, 1000) == 2
     assert workers_of(make_spec({}), 64, 5) == 5
     assert workers_of(make_spec({"concurrency": 99}), 6, 1000) == 6
-    assert [part_of_budget(text, 3) for text in ("2000000", "2M", "$5", "1,000")] == [
-        "666666",
-        "0.666666M",
-        "$1.666666",
-        "333",
-    ]
+    assert workers_of(make_spec({"budget": "3", "concurrency": 99}), 64, 1000) == 3
+    budget = make_spec({"budget": "2M"})
+    assert [share_of(budget, 0, 3, spent).budget for spent in (0.0, 600_000.0, 700_000.0)] == ["666666", "66666", "1"]
 
 
 def test_keys_travel_apart_and_are_shown_by_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

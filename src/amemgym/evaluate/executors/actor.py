@@ -16,12 +16,13 @@ from typing import Any
 
 from amemgym import files
 from amemgym.errors import UsageError, raised
-from amemgym.evaluate.executors.orders import Keys, Note, Notes, Order, Reply, told, with_classes, with_keys
+from amemgym.evaluate.executors.orders import SPENT, Keys, Note, Notes, Order, Reply, told, with_classes, with_keys
 from amemgym.evaluate.failed import said
 from amemgym.evaluate.jobs import Job
 from amemgym.evaluate.offpolicy import Recorded
 from amemgym.evaluate.rundir import RunDirectory
 from amemgym.evaluate.worker import Worker
+from amemgym.llm import Budget
 from amemgym.version import __version__
 
 #: seconds that what is told is gathered for
@@ -37,6 +38,7 @@ class Player:
         self._recorded = recorded
         self._notes = Notes()
         self._worker: Worker | None = None
+        self._budget: Budget | None = None
         self._playing: set[asyncio.Task[Any]] = set()
 
     async def begin(self) -> tuple[str, str] | None:
@@ -68,7 +70,9 @@ class Player:
             )
         agents = with_classes(setup.agents, order.imported)
         setup = replace(setup, agents=agents)
-        self._worker = Worker(setup, directory.dataset(), directory, self._notes, self._recorded)
+        self._budget = setup.spec.spending()
+        played = (setup, directory.dataset(), directory, self._notes, self._recorded)
+        self._worker = Worker(*played, budget=self._budget)
         self._worker.begin(order.run_name)
 
     async def play(self, job: Job, models_answer: bool) -> Reply:
@@ -82,20 +86,24 @@ class Player:
         try:
             ended = await task
         except asyncio.CancelledError:
-            return Reply(self._notes.take())
+            return Reply(self._taken())
         except Exception as error:
             kind, sentence = told(error)
             sentence = sentence if hasattr(error, "exit_code") else f"{job.name}: {said(error)}"
-            return Reply(self._notes.take(), stopped=(kind, sentence))
+            return Reply(self._taken(), stopped=(kind, sentence))
         finally:
             self._playing.discard(task)
-        return Reply(self._notes.take(), ended)
+        return Reply(self._taken(), ended)
 
     async def notes(self) -> list[Note]:
         """What there is to tell, as soon as there is something."""
         await self._notes.there.wait()
         await asyncio.sleep(PAUSE)
-        return self._notes.take()
+        return self._taken()
+
+    def _taken(self) -> list[Note]:
+        notes = self._notes.take()
+        return notes if self._budget is None else [*notes, (SPENT, (self._budget.spent,), {})]
 
     async def aclose(self) -> None:
         """End what is under way, and let go of what was opened to play."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import secrets as randomness
+import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +23,8 @@ MODE, TOKEN = "RAY_AUTH_MODE", "RAY_AUTH_TOKEN"
 USAGE = "RAY_USAGE_STATS_ENABLED"
 #: bytes for what processes hand each other; results come without their texts, so this is plenty
 STORE = 200 * 1024 * 1024
+#: seconds within which a cluster's port answers
+REACHED = 10.0
 
 
 def check_ray() -> None:
@@ -51,6 +54,8 @@ def cluster() -> Iterator[Any]:
         yield ray
         return
     address = os.environ.get(ADDRESS)
+    if address:
+        _check_reachable(address)
     quiet = {"log_to_driver": False, "logging_level": "ERROR", "configure_logging": False}
     try:
         if address:
@@ -65,6 +70,20 @@ def cluster() -> Iterator[Any]:
         yield ray
     finally:
         ray.shutdown()
+
+
+def _check_reachable(address: str) -> None:
+    """Raises ClusterFailed where nobody is at HOST:PORT, which Ray tells after minutes, in pages."""
+    host, _, port = address.rpartition("//")[2].rpartition(":")
+    if not host or not port.isdigit():
+        return  # a name that Ray has for a cluster
+    try:
+        socket.create_connection((host, int(port)), timeout=REACHED).close()
+    except (OSError, OverflowError) as error:
+        raise ClusterFailed(
+            f"cannot reach the Ray cluster at {address} ({ADDRESS}): {error}; correct it, or leave it out to play on"
+            " this machine"
+        ) from error
 
 
 def processors(ray: Any) -> int:

@@ -14,21 +14,24 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from amemgym import errors, secrets
+from amemgym import errors, files, secrets
 from amemgym.agents import AgentSpec
 from amemgym.errors import AMemGymError, UsageError
 from amemgym.evaluate.jobs import Ended
 from amemgym.evaluate.manifest import resumable_agent
 from amemgym.evaluate.watch import RunWatcher
 from amemgym.evaluate.worker import Setup
-from amemgym.llm import ModelSettings, know_keys
+from amemgym.llm import ModelSettings, know_keys, located
 from amemgym.memory import fingerprint, import_memory
 
 #: variables of the environment that models and memories read begin so
 OWN_VARIABLES = ("OPENAI_", "AMEMGYM_")
 #: and so end the keys of memory systems from elsewhere
 KEY_VARIABLES = ("_API_KEY", "_API_TOKEN")
-USER = ""
+#: the simulated user's model and the run's, where agents have names; none is like these
+USER, RUN = " user", " run"
+#: a note of what was spent of the budget
+SPENT = "spent"
 
 #: what a watcher was told: the method's name and what it was called with
 Note = tuple[str, tuple[Any, ...], dict[str, Any]]
@@ -67,22 +70,30 @@ class Reply:
 
 
 def split_keys(setup: Setup) -> tuple[Setup, Keys]:
-    """The setup without keys, and the keys."""
+    """The setup without keys, with files by whole paths, and the keys."""
     keys = {a.name: a.model.api_key for a in setup.agents if a.model is not None and a.model.api_key is not None}
-    if setup.user_model.api_key is not None:
-        keys[USER] = setup.user_model.api_key
+    for name, model in ((USER, setup.user_model), (RUN, setup.model)):
+        if model.api_key is not None:
+            keys[name] = model.api_key
     declared = {name for a in setup.agents if a.memory for name in a.memory_type().environment}
     variables = {
         name: value
         for name, value in os.environ.items()
         if name.startswith(OWN_VARIABLES) or name.endswith(KEY_VARIABLES) or name in declared
     }
-    bare = replace(
-        setup,
-        agents=[replace(a, model=a.model and replace(a.model, api_key=None)) for a in setup.agents],
-        user_model=replace(setup.user_model, api_key=None),
+    prices = setup.spec.prices and str(files.at_home(setup.spec.prices).absolute())
+    bare = Setup(
+        setup.spec.model_copy(update={"prices": prices}),
+        [replace(agent, model=agent.model and _bare(agent.model)) for agent in setup.agents],
+        _bare(setup.model),
+        _bare(setup.user_model),
+        setup.rules,
     )
     return bare, Keys(variables, keys)
+
+
+def _bare(model: ModelSettings) -> ModelSettings:
+    return replace(model, model=located(model.model), api_key=None)
 
 
 def with_keys(setup: Setup, keys: Keys) -> Setup:
@@ -96,7 +107,7 @@ def with_keys(setup: Setup, keys: Keys) -> Setup:
         return replace(model, api_key=keys.of_models[name]) if name in keys.of_models else model
 
     agents = [replace(agent, model=agent.model and held(agent.model, agent.name)) for agent in setup.agents]
-    return replace(setup, agents=agents, user_model=held(setup.user_model, USER))
+    return replace(setup, agents=agents, model=held(setup.model, RUN), user_model=held(setup.user_model, USER))
 
 
 def by_reference(agents: Sequence[AgentSpec]) -> tuple[list[AgentSpec], dict[str, tuple[str, str]]]:

@@ -15,16 +15,17 @@ from dataclasses import replace
 from typing import Any
 
 from amemgym import files
-from amemgym.errors import BudgetSpent, ClusterFailed, UsageError
+from amemgym.errors import BudgetSpent, ClusterFailed, EndpointDown, UsageError
 from amemgym.evaluate.executors.actor import Player
 from amemgym.evaluate.executors.cluster import cluster, first_line, processors
-from amemgym.evaluate.executors.orders import Note, Order, Reply, as_error, by_reference, split_keys
+from amemgym.evaluate.executors.orders import SPENT, Note, Order, Reply, as_error, by_reference, split_keys
 from amemgym.evaluate.executors.shares import share_of, workers_of
-from amemgym.evaluate.jobs import Ended, Job
+from amemgym.evaluate.jobs import Ended, Failed, Job
 from amemgym.evaluate.offpolicy import Recorded
 from amemgym.evaluate.rundir import RunDirectory
 from amemgym.evaluate.watch import RunWatcher
 from amemgym.evaluate.worker import Setup
+from amemgym.llm.circuit import EXHAUSTED
 from amemgym.together import first_failure
 from amemgym.version import __version__
 
@@ -69,31 +70,24 @@ class _Played:
         agents, imported = by_reference(bare.agents)
         path = directory.path.resolve()
         manifest = files.sha256((path / "manifest.json").read_bytes())
-        self._orders = [
-            self._packed(
-                Order(
-                    replace(bare, spec=share_of(setup.spec, number, count), agents=agents),
-                    str(path),
-                    manifest,
-                    __version__,
-                    run_name,
-                    imported,
-                )
-            )
-            for number in range(count)
-        ]
+        bare = replace(bare, agents=agents)
+        self._order = Order(bare, str(path), manifest, __version__, run_name, imported)
+        self._packed(self._order)
         self._actor = ray.remote(Player)
         # a process that mostly waits for replies may share a processor
         self._reserved = 1 if count <= processors(ray) else 0
 
-    def start(self, number: int) -> Any:
+    def start(self, number: int, spent: float) -> Any:
+        """A process for worker `number`, whose earlier ones have spent so much of its part of the budget."""
+        setup = self._order.setup
+        order = replace(self._order, setup=replace(setup, spec=share_of(setup.spec, number, self.count, spent)))
         actor = self._actor.options(
             num_cpus=self._reserved,
             scheduling_strategy="SPREAD",  # so that all machines are used
             max_restarts=0,
             max_concurrency=2 * self.jobs_at_once(number) + 8,  # its jobs, and what is asked beside them
         )
-        return actor.remote(self._keys, self._orders[number], self._recorded)
+        return actor.remote(self._keys, self._packed(order), self._recorded)
 
     def jobs_at_once(self, number: int) -> int:
         """As in a run on one machine: as many episodes as calls."""
@@ -119,7 +113,9 @@ class _Place:
         self.actor: Any = None
         #: processes that ended here since a job was played to its end
         self.ended = 0
-        #: whether its part of the budget is spent
+        #: of its part of the budget, in the budget's unit: by processes that ended, and by the one that is there too
+        self.spent_before = self.spent = 0.0
+        #: whether that is all
         self.is_spent = False
         self.starting = asyncio.Lock()
 
@@ -144,6 +140,10 @@ class _Scheduler:
         self._listeners: set[asyncio.Task[None]] = set()
         self._under_way = 0
         self._changed = asyncio.Condition()
+        #: jobs in a row that ended as a model could not be reached, with no reply to anyone between them
+        self._unreachable = 0
+        #: counts the replies before
+        self._replies = 0
         self._said: set[str] = set()
         self._spent: BudgetSpent | None = None
 
@@ -178,18 +178,21 @@ class _Scheduler:
                 continue
             except self._played.ray.exceptions.RayError as error:
                 raise ClusterFailed(f"the cluster failed while it played {job.name}: {first_line(error)}") from error
-            self._tell(reply.notes)
+            self._tell(place, actor, reply.notes)
             await self._ended(place, job, reply)
 
     async def _ended(self, place: _Place, job: Job, reply: Reply) -> None:
         if reply.ended is not None:
             place.ended = 0
-            self._take(reply.ended)
+            self._take(self._heard(reply.ended))
+            self._check_outage(reply.ended)
             async with self._changed:
                 self._under_way -= 1
                 self._changed.notify_all()
             return
         error = as_error(reply.stopped) if reply.stopped else ClusterFailed(f"{job.name} was ended by its worker")
+        if isinstance(error, EndpointDown):
+            error.silence = self._silence
         if not isinstance(error, BudgetSpent):
             raise error
         # its own part is spent; the others' may not be
@@ -216,7 +219,8 @@ class _Scheduler:
         """The place's process, started where there is none. Raises what it says it cannot begin for."""
         async with place.starting:
             while place.actor is None:
-                actor = self._played.start(place.number)
+                place.spent_before = place.spent
+                actor = self._played.start(place.number, place.spent)
                 beginning = asyncio.ensure_future(_result(actor.begin.remote()))
                 try:
                     done, _ = await asyncio.wait({beginning}, timeout=PATIENCE)
@@ -235,7 +239,7 @@ class _Scheduler:
                 if cannot is not None:
                     raise as_error(cannot)
                 place.actor = actor
-                listener = asyncio.ensure_future(self._listen(actor))
+                listener = asyncio.ensure_future(self._listen(place, actor))
                 self._listeners.add(listener)
                 listener.add_done_callback(self._listeners.discard)
             return place.actor
@@ -254,18 +258,23 @@ class _Scheduler:
         which = f"worker {place.number + 1} of {len(self._places)}"
         self._watcher.said(f"{which} ended ({_why(error)}); what it played is handed out again")
 
-    async def _listen(self, actor: Any) -> None:
+    async def _listen(self, place: _Place, actor: Any) -> None:
         with suppress(self._played.ray.exceptions.RayError):  # whoever asked it to play hears of its end
             while True:
-                self._tell(await actor.notes.remote())
+                self._tell(place, actor, await actor.notes.remote())
 
-    def _tell(self, notes: Sequence[Note]) -> None:
+    def _tell(self, place: _Place, actor: Any, notes: Sequence[Note]) -> None:
         for name, arguments, named in notes:
+            if name == SPENT:
+                if actor is place.actor:
+                    place.spent = max(place.spent, place.spent_before + arguments[0])
+                continue
             if name == "said":
                 self._say(*arguments)
                 continue
             if name == "called" and arguments[1:] == (False,):
-                self._models_answer = True
+                self._models_answer, self._unreachable = True, 0
+                self._replies += 1
             getattr(self._watcher, name)(*arguments, **named)
 
     def _say(self, sentence: str) -> None:
@@ -273,6 +282,26 @@ class _Scheduler:
         if sentence not in self._said:
             self._said.add(sentence)
             self._watcher.said(sentence)
+
+    @property
+    def _silence(self) -> tuple[str, int]:
+        """What failures have in common between which no model gave a reply to any worker."""
+        return "", self._replies
+
+    def _heard(self, ended: Ended) -> Ended:
+        """How a job ended; the silence it ended in is that of all workers, where a worker knows its own alone."""
+        if isinstance(ended, Failed) and ended.silence is not None:
+            return replace(ended, silence=self._silence)
+        return ended
+
+    def _check_outage(self, ended: Ended) -> None:
+        """Raises EndpointDown where jobs in a row ended without a reply, whoever played them."""
+        if isinstance(ended, Failed) and ended.silence is not None:
+            self._unreachable += 1
+            if self._unreachable >= EXHAUSTED:
+                down = EndpointDown(ended.error)
+                down.silence = self._silence
+                raise down
 
     async def _close(self) -> None:
         """End every process that was started."""

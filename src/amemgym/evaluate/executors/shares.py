@@ -6,45 +6,41 @@ asked for, every limit is divided, rounded down where it cannot be, and there ar
 
 from __future__ import annotations
 
-import re
-from typing import TypeVar
-
 from amemgym.evaluate.spec import RunSpec
+from amemgym.llm import Budget
 
-N = TypeVar("N", int, float)
-
-_BUDGET = re.compile(r"(?P<before>\D*)(?P<amount>[0-9][0-9_,]*(?:\.[0-9]+)?)(?P<after>.*)", re.DOTALL)
+#: what is divided of a budget in US dollars is at least so much a worker
+LEAST_DOLLARS = 1e-4
 
 
 def workers_of(spec: RunSpec, processors: int, jobs: int) -> int:
-    """How many workers play: those asked for, else one a processor; no more than there are jobs, or calls, requests
-    and tokens to be divided between them."""
+    """How many workers play: those asked for, else one a processor; no more than there are jobs, or calls, requests,
+    tokens and money to be divided between them."""
     most = [jobs, spec.concurrency, *(limit for limit in (spec.rpm, spec.tpm) if limit is not None)]
+    if (budget := spec.spending()) is not None:
+        most.append(int(budget.most / (LEAST_DOLLARS if budget.dollars else 1)))
     return max(1, min(spec.workers or processors, *most))
 
 
-def share_of(spec: RunSpec, number: int, workers: int) -> RunSpec:
-    """The settings of worker `number`, from 0."""
+def share_of(spec: RunSpec, number: int, workers: int, spent: float = 0.0) -> RunSpec:
+    """The settings of worker `number`, from 0, which has `spent` of its part of the budget."""
+    budget = spec.spending()
     return spec.model_copy(
         update={
             "concurrency": _part(spec.concurrency, number, workers),
             "rpm": None if spec.rpm is None else _part(spec.rpm, number, workers),
             "tpm": None if spec.tpm is None else _part(spec.tpm, number, workers),
-            "budget": None if spec.budget is None else part_of_budget(spec.budget, workers),
+            "budget": None if budget is None else _rest(budget, workers, spent),
         }
     )
 
 
-def part_of_budget(budget: str, workers: int) -> str:
-    """An equal part of a budget, in its own unit, rounded down to millionths of it; one that is none is left to be
-    refused where it is read."""
-    match = _BUDGET.fullmatch(budget)
-    if match is None or workers == 1:
-        return budget
-    amount = float(match["amount"].replace("_", "").replace(",", "")) / workers
-    if not match["before"].strip() and not match["after"].strip():
-        return str(int(amount))  # tokens are whole
-    return f"{match['before']}{int(amount * 1e6) / 1e6:.6f}{match['after']}"
+def _rest(budget: Budget, workers: int, spent: float) -> str:
+    """An equal part of a budget less what is spent of it, rounded down; no less than the smallest one there is."""
+    rest = budget.most / workers - spent
+    if budget.dollars:
+        return f"{max(int(rest * 1e6), 1) / 1e6:.6f}usd"
+    return str(max(int(rest), 1))
 
 
 def _part(whole: int, number: int, workers: int) -> int:
