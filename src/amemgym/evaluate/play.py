@@ -20,7 +20,7 @@ from amemgym.evaluate.watch import RunWatcher
 from amemgym.llm import Line, at, round_name
 from amemgym.messages import TIME_FORMAT, Message
 from amemgym.scenario import Scenario, parse_time
-from amemgym.together import first_failure
+from amemgym.together import Room, first_failure
 
 
 async def play(
@@ -35,16 +35,17 @@ async def play(
     probing: bool = True,
     recorded: Conversation | None = None,
     coach: Coach | None = None,
+    room: Room | None = None,
 ) -> EpisodeResult:
     """Play a whole episode: on-policy, or off-policy over a `recorded` conversation of this scenario. A `coach` says
-    what the agent is to remember, period by period.
+    what the agent is to remember, period by period. As many questions are asked at once as there is `room` for.
 
     Raises ModelError, AgentFailed or StorageError; the journal keeps what was done.
     """
     conversation: Conversation
     try:
         async with asyncio.TaskGroup() as group:
-            examiner = Examiner(seat, agent, episode, group, watcher, probing, coach)
+            examiner = Examiner(seat, agent, episode, group, watcher, probing, coach, room)
             if recorded is None:
                 conversation = await _converse(seat, scenario, agent, episode, seed, examiner, watcher, coach)
             else:

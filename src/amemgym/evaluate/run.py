@@ -6,10 +6,10 @@ journal. An episode that fails leaves the others alone; what no call can mend (a
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from amemgym import files
 from amemgym.agents import AgentSpec
@@ -35,10 +35,13 @@ from amemgym.evaluate.rundir import RunDirectory
 from amemgym.evaluate.spec import RunSpec
 from amemgym.evaluate.upperbound import bound_names, measure, variants_of
 from amemgym.evaluate.watch import RunWatcher
-from amemgym.llm import Doors, Gateway, Line, ModelSettings, reach
+from amemgym.llm import Doors, Gateway, Line, ModelSettings, Slots, reach
 from amemgym.scenario import Dataset, Scenario
 from amemgym.tasks import prompts_for
-from amemgym.together import first_failure, side_by_side, wait_for
+from amemgym.together import side_by_side, wait_for
+
+#: episodes under way for each call that may be: while some wait for their last exams, others converse
+EPISODES_A_SLOT = 2
 
 
 @dataclass
@@ -115,6 +118,8 @@ class Run:
         self._doors = Doors(spec.limits(), watcher)
         self._players = Players(spec, model, self._doors)
         self._failed = FailedEpisodes(directory.path)
+        # a copy of an agent holds a whole memory, so only as many are made as can be asked, and prepared, at once
+        self._room = Slots(2 * spec.concurrency)
         self._outcome = RunOutcome()
 
     def check(self) -> None:
@@ -137,20 +142,19 @@ class Run:
         folder = files.sha256(str(self.directory.path.resolve()).encode("utf-8", "surrogatepass"))
         self._players.run_name = f"{str(self.directory.manifest()['fingerprint'])[:8]}-{folder[:6]}"
         jobs, lines = self._jobs(), self._begin_coaching()
-        episodes = asyncio.Semaphore(len(jobs) if self._coachings else self._spec.concurrency)
+        width = len(jobs) if self._coachings else EPISODES_A_SLOT * self._spec.concurrency
 
-        async def one(job: Callable[[], Awaitable[None]], of: _Job) -> None:
-            async with episodes:
-                await self._guarded(job, of)
+        def lane(
+            wanted: Iterable[tuple[Callable[[], Awaitable[None]], _Job]], at_once: int
+        ) -> Coroutine[Any, Any, Any]:
+            return side_by_side((self._guarded(job, of) for job, of in wanted), Slots(max(1, at_once)))
 
         try:
-            async with asyncio.TaskGroup() as group:
-                for job, of in jobs:
-                    group.create_task(one(job, of))
-        except BaseExceptionGroup as group_error:
-            failure = first_failure(group_error)
-            if not isinstance(failure, Exception):
-                raise failure from group_error
+            # an upper bound is no chain, so it takes no episode's place
+            bounds = [job for job in jobs if not job[1].agent]
+            episodes = [job for job in jobs if job[1].agent]
+            await side_by_side([lane(episodes, width), lane(bounds, self._spec.concurrency)])
+        except Exception as failure:
             self._outcome.stopped = failure
         finally:
             for line in lines:
@@ -198,9 +202,9 @@ class Run:
         return sum(len(p.sessions) * self._rules.rounds(i) for i, p in enumerate(scenario.periods))
 
     def _jobs(self) -> list[tuple[Callable[[], Awaitable[None]], _Job]]:
-        """Users first, so that finished users come early."""
+        """Users with the longest conversations first, as the run is over when the last of those is."""
         jobs: list[tuple[Callable[[], Awaitable[None]], _Job]] = []
-        for user, scenario in enumerate(self.dataset):
+        for user, scenario in sorted(enumerate(self.dataset), key=lambda numbered: -self._exchanges(numbered[1])):
             for bound, model in self._bounds:
                 jobs.append((self._upper_bound_job(model, bound, user, scenario), _Job("", user, scenario.id)))
             for trial in range(self._spec.trials):
@@ -274,6 +278,7 @@ class Run:
                 probing=self._spec.probe,
                 recorded=self._recorded.of(scenario.id, trial) if self._recorded else None,
                 coach=self._coach(agent, scenario),
+                room=self._room,
             )
 
     def _coach(self, agent: AgentSpec, scenario: Scenario) -> Coach | None:
@@ -294,7 +299,7 @@ class Run:
                 try:
                     asked = line.model(self._doors.to(model), "upper bound")
                     result = await measure(
-                        name, user, scenario, asked, line, self._rules, self._spec.seed, self._watcher
+                        name, user, scenario, asked, line, self._rules, self._spec.seed, self._watcher, self._room
                     )
                 finally:
                     line.journal.close()

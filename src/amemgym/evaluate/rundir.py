@@ -30,7 +30,7 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, Field, TypeAdapter
 
 from amemgym import files
-from amemgym.clean import clean, differences
+from amemgym.clean import clean_text, differences
 from amemgym.errors import DataError, RunDirectoryError
 from amemgym.evaluate.claimed import parts_of
 from amemgym.evaluate.results import EpisodeResult, UpperBoundResult, check_against, validated
@@ -359,13 +359,13 @@ class RunDirectory:
         return value
 
     def _write(self, name: str, value: Any, compact: bool = False) -> None:
-        told = clean(value)
-        files.write_atomically(self.path / name, files.compact_json(told) if compact else files.pretty_json(told))
+        text = clean_text(value, files.compact_json if compact else files.pretty_json)
+        files.write_atomically(self.path / name, text)
 
 
 def played_text(dataset: Dataset) -> str:
     """The users that are played, as they stand in the run directory: v1 JSON without any key."""
-    return files.pretty_json(clean([scenario.model_dump() for scenario in dataset]))
+    return clean_text([scenario.model_dump() for scenario in dataset], files.pretty_json)
 
 
 def _user(user_id: str) -> str:

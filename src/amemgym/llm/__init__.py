@@ -28,8 +28,9 @@ from amemgym.llm.models import (
     open_model,
     same_address,
 )
-from amemgym.llm.place import at, here, probe_name, question_name, round_name
-from amemgym.llm.provider import Completion, Provider, Request, Usage, estimate_tokens
+from amemgym.llm.place import at, here, probe_name, question_name, round_name, unlabelled
+from amemgym.llm.provider import Completion, Provider, Request, Usage, estimate_tokens, tokens_in
+from amemgym.llm.slots import Slots
 from amemgym.llm.v1config import LLMConfig, read_llm_config
 
 __all__ = [
@@ -59,6 +60,7 @@ __all__ = [
     "Refused",
     "Request",
     "RoleCount",
+    "Slots",
     "Usage",
     "Watcher",
     "asks_endpoint",
@@ -83,4 +85,6 @@ __all__ = [
     "read_llm_config",
     "round_name",
     "same_address",
+    "tokens_in",
+    "unlabelled",
 ]

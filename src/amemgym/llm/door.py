@@ -29,6 +29,7 @@ from amemgym.errors import (
 from amemgym.llm.journal import Address, Entry, Journal
 from amemgym.llm.place import Place, here
 from amemgym.llm.provider import Completion, Provider, Request, Usage
+from amemgym.llm.slots import Slots
 from amemgym.messages import whole
 from amemgym.tasks import ChooseKnowing, ChooseOption, Parsed, Prompts, Status, Task, ToolCall, digest
 
@@ -97,7 +98,7 @@ class Door:
     def __init__(
         self,
         provider: Provider,
-        slots: asyncio.Semaphore,
+        slots: Slots | asyncio.Semaphore,
         *,
         attempts: int = 6,
         first_wait: float = 0.5,

@@ -6,13 +6,13 @@ without one reply between them is an outage, which no further job can pass.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 
 from amemgym.llm.door import Door, Watcher
 from amemgym.llm.limits import Limits
 from amemgym.llm.models import ModelSettings, Say, door_name, open_model
 from amemgym.llm.provider import Provider
+from amemgym.llm.slots import Slots
 
 #: so many jobs in a row without any reply are an outage, fewer may be a bad request
 OUTAGE = 3
@@ -30,7 +30,7 @@ class Doors:
     """
 
     def __init__(self, limits: Limits, watcher: Watcher, open_by: OpenModel | None = None) -> None:
-        self._slots = asyncio.Semaphore(limits.concurrency)
+        self._slots = Slots(limits.concurrency)
         self._attempts = limits.attempts
         self._open_by = open_by
         self._watcher = watcher

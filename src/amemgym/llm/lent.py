@@ -143,7 +143,7 @@ class LentEndpoint:
         assert task is not None
         use.under_way.add(task)
         try:
-            with at(use.place.name, use.place.examines):
+            with at(use.place.name, use.place.examines, aside=use.place.aside):
                 yield
         except Exception as error:
             use.failure = use.failure or error

@@ -6,10 +6,8 @@ agent's, its memory's, the simulated user's) has it without passing it through. 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass
+from contextvars import ContextVar, Token
+from dataclasses import dataclass, replace
 
 from amemgym.tasks import Labels
 
@@ -19,12 +17,14 @@ class Place:
     """A place as text (`p3/s1/r0`, `p3/q7`).
 
     `examines` is what is asked there where it is no conversation: the role under which an assistant's calls are
-    counted. `labels` are the exam's, for a model that solves tasks itself.
+    counted. `labels` are the exam's, for a model that solves tasks itself. `aside` says that nothing which goes on
+    waits for what is done there.
     """
 
     name: str = ""
     examines: str | None = None
     labels: Labels | None = None
+    aside: bool = False
 
 
 NOWHERE = Place()
@@ -36,14 +36,30 @@ def here() -> Place:
     return _current.get()
 
 
-@contextmanager
-def at(name: str, examines: str | None = None, labels: Labels | None = None) -> Iterator[None]:
+class _At:
+    """A class, as a context manager made by a generator takes several times as long, and each call needs some."""
+
+    __slots__ = ("_place", "_token")
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+
+    def __enter__(self) -> None:
+        self._token: Token[Place] = _current.set(self._place)
+
+    def __exit__(self, *_: object) -> None:
+        _current.reset(self._token)
+
+
+def at(name: str, examines: str | None = None, labels: Labels | None = None, *, aside: bool = False) -> _At:
     """Everything inside happens at that place."""
-    token = _current.set(Place(name, examines, labels))
-    try:
-        yield
-    finally:
-        _current.reset(token)
+    return _At(Place(name, examines, labels, aside=aside))
+
+
+def unlabelled() -> _At:
+    """Everything inside happens where it does, but without the exam's labels."""
+    place = here()
+    return _At(place if place.labels is None else replace(place, labels=None))
 
 
 def round_name(period: int, session: int, round_: int) -> str:
