@@ -17,6 +17,7 @@ from amemgym.evaluate.results import (
 )
 from amemgym.evaluate.run import Run, RunOutcome
 from amemgym.evaluate.rundir import RunDirectory
+from amemgym.evaluate.shard import Shard, played_users, shard_of, whole
 from amemgym.evaluate.spec import FREE_SETTINGS, SHARED_SETTINGS, RunSpec, check_addresses, make_spec, read_config
 from amemgym.evaluate.upperbound import variants_of
 from amemgym.evaluate.watch import RunWatcher
@@ -42,6 +43,7 @@ __all__ = [
     "RunSpec",
     "RunWatcher",
     "Seat",
+    "Shard",
     "UpperBoundAnswer",
     "UpperBoundResult",
     "blaming",
@@ -53,11 +55,14 @@ __all__ = [
     "make_manifest",
     "make_spec",
     "needs_endpoint",
+    "played_users",
     "put_to_copy",
     "read_config",
     "read_recorded",
     "recorded_data",
     "resumable",
     "resumable_agent",
+    "shard_of",
     "variants_of",
+    "whole",
 ]

@@ -17,7 +17,7 @@ from amemgym.evaluate.coach import Coach
 from amemgym.evaluate.examine import Examiner, Seat, Texts, blaming
 from amemgym.evaluate.results import Conversation, EpisodeResult
 from amemgym.evaluate.watch import RunWatcher
-from amemgym.llm import Line, at, round_name
+from amemgym.llm import Line, TimedRoom, at, round_name
 from amemgym.messages import TIME_FORMAT, Message
 from amemgym.scenario import Scenario, parse_time
 from amemgym.together import Room, first_failure
@@ -43,6 +43,8 @@ async def play(
     Raises ModelError, AgentFailed or StorageError; the journal keeps what was done.
     """
     conversation: Conversation
+    if room is not None and line.stopwatch is not None:
+        room = TimedRoom(room, line.stopwatch)
     try:
         async with asyncio.TaskGroup() as group:
             examiner = Examiner(seat, agent, episode, group, watcher, probing, coach, room)

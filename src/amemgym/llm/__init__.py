@@ -1,6 +1,7 @@
 """Models: the one door every call goes through, the journal that keeps each reply, and the providers behind it."""
 
 from amemgym.llm.box import box_settings, reach
+from amemgym.llm.budget import Budget
 from amemgym.llm.door import TICKS, Answer, Door, Line, Model, RoleCount, Watcher
 from amemgym.llm.doors import Doors
 from amemgym.llm.embed import Embedder, embedder, embedder_identity
@@ -31,6 +32,7 @@ from amemgym.llm.models import (
 from amemgym.llm.place import at, here, probe_name, question_name, round_name, unlabelled
 from amemgym.llm.provider import Completion, Provider, Request, Usage, estimate_tokens, tokens_in
 from amemgym.llm.slots import Slots
+from amemgym.llm.stopwatch import Stopwatch, TimedRoom
 from amemgym.llm.v1config import LLMConfig, read_llm_config
 
 __all__ = [
@@ -42,6 +44,7 @@ __all__ = [
     "USER_KEY",
     "USER_URL",
     "Answer",
+    "Budget",
     "Completion",
     "Door",
     "Doors",
@@ -61,6 +64,8 @@ __all__ = [
     "Request",
     "RoleCount",
     "Slots",
+    "Stopwatch",
+    "TimedRoom",
     "Usage",
     "Watcher",
     "asks_endpoint",

@@ -69,7 +69,8 @@ class WordLlamaEmbedder:
         for cut in self._tokenize(clean):
             rows = np.minimum(np.array(cut.ids, dtype=np.int64), len(self._words) - 1)
             # as the package does it: the sum in this precision, one word after the other
-            mean = np.sum(self._words[rows], axis=0, dtype=np.float32) / np.float32(max(len(rows), 1))
+            total = np.sum(self._words[rows], axis=0, dtype=np.float32)
+            mean = np.asarray(total / np.float32(max(len(rows), 1)), dtype=np.float32)
             length = float(np.linalg.norm(mean))
             yield mean / length if np.isfinite(length) and length > 0 else np.zeros_like(mean)
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from amemgym.llm.embed import Vectors
 
-
 #: rows that a matrix first has room for
 FIRST_ROWS = 32
 
