@@ -5,10 +5,10 @@ This is all an agent or a memory ever sees of a scenario. Times are simulated; t
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
+from json.encoder import encode_basestring
 from typing import Literal
 
 Role = Literal["system", "user", "assistant"]
@@ -42,11 +42,11 @@ class Message(_Forms):
 
     @property
     def chat_json(self) -> bytes:
-        """`as_chat` as JSON text in ASCII; such pieces, joined by commas, are a request's messages."""
+        """`as_chat` as JSON; such pieces, joined by commas, are a request's messages."""
         try:
             return self._chat_json
         except AttributeError:
-            made = json.dumps(self.as_chat(), separators=(",", ":")).encode("ascii")
+            made = f'{{"role":"{self.role}","content":{encode_basestring(whole(self.content))}}}'.encode()
             object.__setattr__(self, "_chat_json", made)
             return made
 
