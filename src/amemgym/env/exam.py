@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from random import Random
 
@@ -63,7 +63,12 @@ def exam_item(scenario: Scenario, period: int, question: int, rules: Rules, seed
 
 def exam_of_period(scenario: Scenario, period: int, rules: Rules, seed: int) -> list[ExamItem]:
     """Every question after one period."""
-    return [exam_item(scenario, period, question, rules, seed) for question in range(len(scenario.qas))]
+    return list(each_item(scenario, period, rules, seed))
+
+
+def each_item(scenario: Scenario, period: int, rules: Rules, seed: int) -> Iterator[ExamItem]:
+    """The same, each made when it is wanted."""
+    return (exam_item(scenario, period, question, rules, seed) for question in range(len(scenario.qas)))
 
 
 @dataclass(frozen=True)

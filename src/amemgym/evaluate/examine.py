@@ -7,7 +7,7 @@ but where a copy only holds until the next turn. A question is begun when there 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -81,7 +81,7 @@ class Examiner:
         self._exams: list[asyncio.Task[list[tuple[ExamResult, Recalled]]]] = []
         self._probes: list[asyncio.Task[list[tuple[ProbeResult, Recalled]]]] = []
 
-    async def examine(self, period: int, items: Sequence[ExamItem]) -> None:
+    async def examine(self, period: int) -> None:
         """Freeze the agent and start its exam and probes; wait for them where it cannot go on beside them.
 
         Raises AgentFailed.
@@ -90,11 +90,11 @@ class Examiner:
             copy = await self._agent.freeze()
             if not self._aside:  # a copy that is no copy may not stand being read while it is listed
                 self._held.append(await self._agent.holdings())
-        self._exams.append(self._begin(self._ask(item, copy) for item in items))
+        self._exams.append(self._begin(self._ask(item, copy) for item in self._episode.exam_items(period)))
         if self._coach is not None:
             self._group.create_task(self._tell(self._coach, period, self._exams[-1]))
         if self._probing:
-            self._probes.append(self._begin(self._probe(item, copy) for item in self._episode.probes(period)))
+            self._probes.append(self._begin(self._probe(item, copy) for item in self._episode.probe_items(period)))
         if self._aside:  # what is held is told while the questions are answered
             with blaming(self._seat, period):
                 self._held.append(await self._agent.holdings())

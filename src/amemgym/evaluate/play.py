@@ -99,9 +99,8 @@ async def _converse(
             watcher.turned()
             step = await episode.step(reply.content)
         else:
-            items, following = episode.take_exam()
-            await examiner.examine(seen.period, items)
-            step = following
+            period, step = episode.pass_exam()
+            await examiner.examine(period)
     return [[[_said(m) for m in session] for session in period] for period in episode.conversation]
 
 
@@ -124,7 +123,7 @@ async def _listen(
                 with at(round_name(period, number, round_)), blaming(seat, period):
                     await agent.listen([_heard(message) for message in turn])
                 watcher.turned()
-        await examiner.examine(period, episode.exam(period))
+        await examiner.examine(period)
 
 
 def turns(session: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:

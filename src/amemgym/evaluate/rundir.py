@@ -210,7 +210,8 @@ class RunDirectory:
     def write_data(self, dataset: Dataset) -> None:
         """Keep the users that are played, once."""
         if not (self.path / DATA).exists():
-            files.write_atomically(self.path / DATA, played_text(dataset))
+            with files.whole_file(self.path / DATA) as file:
+                file.writelines(played(dataset))
 
     def dataset(self) -> Dataset:
         """The users that are played, under the name and hash of the data set they are from; read once.
@@ -369,9 +370,14 @@ class RunDirectory:
         files.write_atomically(self.path / name, text)
 
 
-def played_text(dataset: Dataset) -> str:
-    """The users that are played, as they stand in the run directory: v1 JSON without any key."""
-    return clean_text([scenario.model_dump() for scenario in dataset], files.pretty_json)
+def played(dataset: Dataset) -> Iterator[bytes]:
+    """The users that are played, as they stand in the run directory, piece by piece: v1 JSON without any key, a line a
+    user, as a thousand of them would take their time in any other form."""
+    between = "["
+    for scenario in dataset:
+        yield f"{between}\n{clean_text(scenario.model_dump(), files.compact_json).rstrip()}".encode()
+        between = ","
+    yield b"\n]\n"
 
 
 def _user(user_id: str) -> str:
