@@ -30,6 +30,7 @@ from amemgym.evolution import (
 )
 from amemgym.generate import load_dataset
 from amemgym.llm import check_model_name, describe_model, know_keys
+from amemgym.llm.prices import PriceList
 from amemgym.memory import QUERY
 from amemgym.scenario import Dataset, Split, place_of_data, split_users
 from amemgym.scores.pairs import LEAST_USERS
@@ -159,7 +160,9 @@ def evolve_spec(spec: EvolveSpec, *, out: str | Path | None = None, watcher: Run
             budget=budget,
         )
         raise_for_failures(held_out, part_of=directory.path)
-        summary = summarise_evolution(manifest, agent, arms, evolutions, training.scores, held_out.scores)
+        # a revision is asked of the agent's model, at the rate that the training run began with
+        rate = PriceList.recorded(training.scores["cost"]["prices"]).rate(agent.model or spec.run.model_settings())
+        summary = summarise_evolution(manifest, agent, arms, evolutions, training.scores, held_out.scores, rate)
         directory.write_summary(summary)
     return EvolveReport(summary, directory.path, training, held_out)
 

@@ -242,7 +242,11 @@ def test_statuses_are_counted_and_the_unreadable_told() -> None:
     assert counts == {
         "calls": 7,
         "input": 70,
+        "cached": None,
+        "cached_calls": 0,
         "output": 14,
+        "reasoning": None,
+        "reasoning_calls": 0,
         "estimated": 0,
         "unreadable": {"ambiguous": 1, "empty": 2, "invalid": 1},
     }
@@ -270,8 +274,8 @@ def test_estimated_usage_is_counted_apart() -> None:
     [
         ("assistant", False, "assistant"),
         ("assistant", True, "exam"),
-        ("memory", False, "memory"),
-        ("memory", True, "memory"),
+        ("memory", False, "memory write"),
+        ("memory", True, "memory write"),
         ("user", False, "user"),
         ("upper bound", True, "upper bound"),
     ],

@@ -182,7 +182,7 @@ async def test_embeddings_are_the_run_s_embedder_s(encoding: str | None) -> None
     assert endpoint.dimensions == 256
     count = line.ledger["embedding"]
     assert (count.calls, count.output, count.ticks, count.estimated) == (1, 0, 0, 1)
-    assert "memory" not in line.ledger
+    assert "memory write" not in line.ledger
 
 
 BAD: list[tuple[str, Any, int, str]] = [
@@ -313,9 +313,9 @@ async def test_two_addresses_keep_their_places_and_journals_apart() -> None:
         await use(other, "p1/q3/probe", "probe", 2)
     places = [sorted(address.place for address in journal.addresses) for journal in journals]
     assert places == [["p0/s0/r0"] * 4, ["p1/q3"] * 3 + ["p1/q3/probe"] * 2]
-    # as a memory's own calls are counted: an exam's read is the memory's, a probe is nobody's cost
+    # as a memory's own calls are counted: what it asks in an exam is its own, a probe is nobody's cost
     counts = [{role: count.calls for role, count in line.ledger.items()} for line in lines]
-    assert counts == [{"memory": 4}, {"memory": 3, "probe": 2}]
+    assert counts == [{"memory write": 4}, {"memory write": 3, "probe": 2}]
 
 
 @in_loop
@@ -331,7 +331,7 @@ async def test_an_empty_reply_is_an_empty_completion() -> None:
     choice = answer.body["choices"][0]
     assert (choice["message"]["content"], choice["finish_reason"]) == ("", "length")
     assert answer.body["usage"]["total_tokens"] == 10
-    assert line.ledger["memory"].input == 7
+    assert line.ledger["memory write"].input == 7
 
 
 @in_loop

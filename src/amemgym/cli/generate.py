@@ -61,6 +61,7 @@ def generate_command(
     attempts: Annotated[int | None, typer.Option(help=_help("attempts"))] = None,
     rpm: Annotated[int | None, typer.Option(help=_help("rpm"))] = None,
     tpm: Annotated[int | None, typer.Option(help=_help("tpm"))] = None,
+    prices: Annotated[str | None, typer.Option(help=_help("prices"), metavar="FILE")] = None,
     out: Annotated[str | None, typer.Option(help="the file to write")] = None,
     estimate: Annotated[bool, typer.Option("--estimate", help="print what it would take, and stop")] = False,
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -97,9 +97,25 @@ def make_manifest(
     }
 
 
+def priced_models(manifest: Mapping[str, Any]) -> list[tuple[str, str | None]]:
+    """Names and addresses of the models that a run asks, each once; off-policy and imported, nobody plays the user."""
+    compared = manifest["compared"]
+    played = [agent for agent in compared["agents"] if not agent.get("reference")]
+    models = [agent.get("model") or compared["model"] for agent in played] or [compared["model"]]
+    if not compared.get("off_policy") and "imported" not in compared:
+        models.append(compared["user_model"])
+    return list(dict.fromkeys(place_of_model(model) for model in models))
+
+
+def place_of_model(described: Mapping[str, Any]) -> tuple[str, str | None]:
+    """Name and address of a model as a manifest describes it."""
+    return described["model"], described.get("base_url")
+
+
 def resumable(spec: RunSpec, model: ModelSettings, user_model: ModelSettings) -> dict[str, Any]:
     """A run's settings as they are found from another folder and another shell."""
-    settings = spec.model_dump(mode="json", exclude={"out"})
+    # the rates of a file of prices are kept, which may be gone when the run goes on
+    settings = spec.model_dump(mode="json", exclude={"out", "prices"})
     settings["data"] = spec.data if is_data_name(spec.data) else str(files.at_home(spec.data).absolute())
     for name in ("off_policy", "policy", "prices"):
         if settings[name] is not None:

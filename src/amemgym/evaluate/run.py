@@ -28,6 +28,7 @@ from amemgym.evaluate.upperbound import variants_of
 from amemgym.evaluate.watch import RunWatcher
 from amemgym.evaluate.worker import Setup, Worker
 from amemgym.llm import Budget, ModelSettings
+from amemgym.llm.prices import PriceList
 from amemgym.scenario import Dataset, Scenario
 
 
@@ -57,6 +58,8 @@ class Run:
         coachings: who tells an agent what to remember, by agent. Their episodes wait for each other, so all are under
             way at once, and the first that fails ends the run.
         part_of: the directory of an undertaking of several runs, which is what is continued where this run ends early.
+        budget: what may be spent, where it is that of several runs together; else the spec says it.
+        prices: what a budget in US dollars goes by.
     """
 
     def __init__(
@@ -73,6 +76,7 @@ class Run:
         coachings: Coachings | None = None,
         part_of: Path | None = None,
         budget: Budget | None = None,
+        prices: PriceList | None = None,
     ) -> None:
         self._spec = spec
         self._recorded = recorded
@@ -83,7 +87,7 @@ class Run:
         self._rules = rules
         self.directory = directory
         self._watcher = watcher
-        self._setup = Setup(spec, agents, model, user_model, rules)
+        self._setup = Setup(spec, agents, model, user_model, rules, prices or PriceList.read(None))
         self._bounds = list(self._setup.bounds())
         self._users = users_of(dataset, spec.shard)
         self._worker = Worker(self._setup, dataset, directory, watcher, recorded, coachings, budget)

@@ -35,7 +35,8 @@ from amemgym.evaluate.rundir import RunDirectory
 from amemgym.evaluate.spec import RunSpec
 from amemgym.evaluate.upperbound import bound_names, measure
 from amemgym.evaluate.watch import RunWatcher
-from amemgym.llm import Budget, Doors, Gateway, Line, ModelSettings, Slots, Stopwatch, reach
+from amemgym.llm import EVOLVE, Budget, Doors, Gateway, Line, ModelSettings, Slots, Stopwatch, reach
+from amemgym.llm.prices import PriceList
 from amemgym.scenario import Dataset, Scenario
 from amemgym.tasks import prompts_for
 from amemgym.together import side_by_side, wait_for
@@ -43,13 +44,15 @@ from amemgym.together import side_by_side, wait_for
 
 @dataclass(frozen=True)
 class Setup:
-    """How a run is played, but for its data: `model` and `user_model` say how the models are reached."""
+    """How a run is played, but for its data: `model` and `user_model` say how the models are reached, `prices` what a
+    budget in US dollars goes by."""
 
     spec: RunSpec
     agents: Sequence[AgentSpec]
     model: ModelSettings
     user_model: ModelSettings
     rules: Rules
+    prices: PriceList
 
     def bounds(self) -> dict[str, ModelSettings]:
         """The models whose upper bound is wanted, by the name that the run has for each."""
@@ -89,7 +92,12 @@ class Worker:
         self._agents = {agent.name: agent for agent in setup.agents}
         self._bounds = setup.bounds()
         self._prompts = prompts_for(setup.spec.language)
-        self._doors = Doors(setup.spec.limits(), watcher, budget=budget or setup.spec.spending())
+        self._doors = Doors(
+            setup.spec.limits(),
+            watcher,
+            budget=budget or setup.spec.spending(),
+            rates=setup.prices.rate,
+        )
         self._players = Players(setup.spec, setup.model, self._doors)
         # a copy of an agent holds a whole memory, so only as many are made as can be asked, and prepared, at once
         self._room = Slots(2 * setup.spec.concurrency)
@@ -125,7 +133,7 @@ class Worker:
             if agent.name in self._coachings:
                 line = Line(self._directory.coaching_journal(agent.name), self._prompts)
                 door = self._doors.to(agent.model or self._setup.model)
-                self._coachings[agent.name].begin(line, line.model(door, "coach"))
+                self._coachings[agent.name].begin(line, line.model(door, EVOLVE))
                 lines.append(line)
         return lines
 

@@ -2,12 +2,13 @@
 
 from amemgym.llm.box import box_settings, reach
 from amemgym.llm.budget import Budget
-from amemgym.llm.door import TICKS, Answer, Door, Line, Model, RoleCount, Watcher
+from amemgym.llm.door import Answer, Door, Line, Model, Watcher
 from amemgym.llm.doors import Doors
 from amemgym.llm.embed import Embedder, embedder, embedder_identity
 from amemgym.llm.endpoint import Endpoint, FindStandIn, Lender
 from amemgym.llm.gateway import Gateway
 from amemgym.llm.journal import Journal
+from amemgym.llm.ledger import EVOLVE, MEMORY, MEMORY_READ, MEMORY_WRITE, TICKS, RoleCount
 from amemgym.llm.lent import Refused
 from amemgym.llm.limits import LIMIT_SETTINGS, Limits
 from amemgym.llm.models import (
@@ -29,7 +30,7 @@ from amemgym.llm.models import (
     open_model,
     same_address,
 )
-from amemgym.llm.place import at, here, probe_name, question_name, round_name, unlabelled
+from amemgym.llm.place import at, here, probe_name, question_name, remembering, round_name
 from amemgym.llm.provider import Completion, Provider, Request, Usage, estimate_tokens, tokens_in
 from amemgym.llm.slots import Slots
 from amemgym.llm.stopwatch import Stopwatch, TimedRoom
@@ -38,8 +39,12 @@ from amemgym.llm.v1config import LLMConfig, read_llm_config
 __all__ = [
     "AGENT_KEY",
     "BOXES",
+    "EVOLVE",
     "KEY",
     "LIMIT_SETTINGS",
+    "MEMORY",
+    "MEMORY_READ",
+    "MEMORY_WRITE",
     "TICKS",
     "USER_KEY",
     "USER_URL",
@@ -88,8 +93,8 @@ __all__ = [
     "question_name",
     "reach",
     "read_llm_config",
+    "remembering",
     "round_name",
     "same_address",
     "tokens_in",
-    "unlabelled",
 ]

@@ -48,6 +48,7 @@ class Budget:
         self._most = round(amount * _PARTS) if dollars else int(amount)
         self._spent = 0
         self._reserved = 0
+        self._is_over = False
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     @classmethod
@@ -79,10 +80,12 @@ class Budget:
     async def reserve(self, expected: Usage, rate: Rate | None) -> Reserved:
         """Wait until a call fits. Raises BudgetSpent where it will not."""
         amount = self._amount(expected, rate)
-        while self._spent + self._reserved + amount > self._most:
+        while self._is_over or self._spent + self._reserved + amount > self._most:
             if not self._reserved:
+                self._is_over = True  # a smaller call would be made, and ended with all others before it is kept
+                spent = self._told(self._spent).removesuffix(" tokens")
                 raise BudgetSpent(
-                    f"the budget is spent: {self._told(self._spent)} of {self._told(self._most)} in this go, and the"
+                    f"the budget is spent: {spent} of {self._told(self._most)} in this go, and the"
                     f" next call would take about {self._told(amount)}. The next go may spend as much again, or what"
                     " --budget says"
                 )

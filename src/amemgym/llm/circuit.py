@@ -3,7 +3,7 @@
 While the circuit is open the other calls wait and lose none of their tries; whoever is next in the queue tries, at
 growing intervals. Any answer closes it, also a refusal or a 429. What stays without an answer for as many tries as a
 call has is down. So is an endpoint at which calls used up all their tries one after the other, where there were too few
-at once to tell sooner. One call that never passes while others do is its own fault.
+at once to tell sooner. A call that failed before, when others passed, tells nothing of the endpoint.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Circuit:
 
     def __init__(self, attempts: int, backoff: Backoff) -> None:
         self.is_open = False
-        #: counts the times it fell silent; two failures of the same number had no answer between them
+        #: counts the times it answered again; two failures of the same number had no answer between them
         self.silence = 0
         #: tries without an answer since then
         self.missed = 0
@@ -64,33 +64,40 @@ class Circuit:
 
     def answered(self) -> None:
         """Something came back."""
-        if self._unanswered or self._exhausted or self.is_open:
+        if self.missed:
+            self.missed = 0
+            self.silence += 1
             self._unanswered.clear()
             self._exhausted.clear()
             self.is_open = self._trying = False
 
-    def unanswered(self, call: int, trying: bool, now: float) -> bool:
-        """Nothing came back. True where that counts as one of the call's own tries."""
-        if not self._unanswered:
+    def unanswered(self, call: int, first: int, trying: bool, now: float) -> bool:
+        """Nothing came back. True where that counts as one of the call's own tries.
+
+        Args:
+            first: the silence in which the call failed for the first time.
+            trying: whether it tried for all.
+        """
+        if not self.missed:
             self._since = now
-            self.silence += 1
-            self.missed = 0
         self.missed += 1
-        self._unanswered.add(call)
         if self.is_open:
             if trying:
                 self._tries += 1
                 self._next = now + self._backoff.after(self._tries + 1)
             return False
+        if first == self.silence:
+            self._unanswered.add(call)
         if len(self._unanswered) < SEVERAL:
             return True
         self.is_open, self._tries = True, 0
         self._next = now + self._backoff.after(1)
         return False
 
-    def gave_up(self, call: int) -> None:
+    def gave_up(self, call: int, first: int) -> None:
         """A call used up its tries."""
-        self._exhausted.add(call)
+        if first == self.silence:
+            self._exhausted.add(call)
 
     def silent_for(self, now: float) -> float:
         """Seconds since the first of the calls without an answer ended."""

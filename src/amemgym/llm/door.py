@@ -7,11 +7,10 @@ episode's ledger, so that a resumed run counts the same as an unbroken one.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from amemgym.errors import (
     REQUEST_ERRORS,
@@ -26,7 +25,8 @@ from amemgym.errors import (
 )
 from amemgym.llm.budget import Budget, Expected
 from amemgym.llm.journal import Address, Entry, Journal
-from amemgym.llm.limiter import Limiter, Pass
+from amemgym.llm.ledger import RoleCount, role_at
+from amemgym.llm.limiter import Call, Limiter, Pass
 from amemgym.llm.limits import Limits
 from amemgym.llm.place import Place, here
 from amemgym.llm.prices import Rate
@@ -43,10 +43,6 @@ LONGEST_WAIT = 120.0
 GARBLED, EMPTY = 3, 2
 #: so many first replies without text, and none with, mean that there will be none
 SILENT_AT_FIRST = 5
-
-
-#: seconds are counted in as many whole parts, as in the journal, so that their sum depends on no order
-TICKS = 10_000
 
 
 class Watcher:
@@ -69,23 +65,6 @@ class Answer(Generic[T]):
     value: T | None
     status: Status
     text: str
-
-
-@dataclass
-class RoleCount:
-    """What one role used in an episode."""
-
-    calls: int = 0
-    input: int = 0
-    output: int = 0
-    estimated: int = 0
-    ticks: int = 0
-    statuses: Counter[str] = field(default_factory=Counter)
-
-    def as_dict(self) -> dict[str, Any]:
-        unusable = {s: n for s, n in sorted(self.statuses.items()) if s not in (Status.OK, Status.REPAIRED)}
-        counts = {"calls": self.calls, "input": self.input, "output": self.output, "estimated": self.estimated}
-        return counts | {"seconds": self.ticks / TICKS, "unreadable": unusable}
 
 
 class Door:
@@ -185,7 +164,8 @@ class Door:
     async def _tried(self, request: Request, tokens: int, stopwatch: Stopwatch | None) -> Completion:
         """Try until there is a reply, or no try can help."""
         limiter = self._limiter
-        call = tried = empty = garbled = 0
+        tried = empty = garbled = 0
+        call: Call | None = None
         while True:
             held = await limiter.enter(tokens, stopwatch)
             started = perf_counter()
@@ -198,12 +178,12 @@ class Door:
             except EndpointUnavailable as error:
                 if isinstance(error, FatalModelError):
                     raise
-                call = call or limiter.call()
+                call = call or Call()
                 counts, wait = self._failed(held, call, tried, error)
                 tried -= not counts
                 why = str(error)
             except NotAnEndpoint as error:
-                call = call or limiter.call()
+                call = call or Call()
                 if self.answered:
                     passing = EndpointUnavailable(str(error))
                     counts, wait = self._failed(held, call, tried, passing, error)
@@ -237,7 +217,7 @@ class Door:
                 await limiter.clock.sleep(wait)
 
     def _failed(
-        self, held: Pass, call: int, tried: int, error: EndpointUnavailable, cause: Exception | None = None
+        self, held: Pass, call: Call, tried: int, error: EndpointUnavailable, cause: Exception | None = None
     ) -> tuple[bool, float]:
         """What a try that may pass later means: whether it counts as one of the call's own, and seconds to wait. Raises
         where no try is left."""
@@ -317,10 +297,7 @@ class Model:
 
     async def _reply(self, task: Task[T]) -> tuple[Completion, Parsed[T]]:
         place = here()
-        # an exam's and a probe's calls are counted apart from the conversation's
-        role = self._role
-        if place.examines == "probe" or (place.examines and role == "assistant"):
-            role = place.examines  # a probe is no cost of the agent's, whoever asks in it
+        role = role_at(self._role, place)
         messages = task.messages(self._line.prompts)
         address = Address(place.name, role, digest(task, messages))
         entry = self._line.journal.take(address)
@@ -335,12 +312,8 @@ class Model:
             self._door.learn(messages, role, completion.usage)
         self._door.answered = self._door.answered or bool(completion.text or completion.calls)
         self._door.watcher.called(completion.usage, replayed)
-        count.input += completion.usage.input
-        count.output += completion.usage.output
-        count.estimated += completion.usage.estimated
-        count.ticks += round(completion.seconds * TICKS)
         parsed = task.parse(completion.text)
-        count.statuses[parsed.status] += 1
+        count.add(completion, parsed.status)
         return completion, parsed
 
     async def _ask(self, request: Request, address: Address, place: Place) -> Entry:

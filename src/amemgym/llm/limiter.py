@@ -25,7 +25,17 @@ from amemgym.llm.stopwatch import Stopwatch
 #: seconds by which a timer may be early
 SOON = 1e-3
 
-_calls = count(1)
+_calls = count()
+
+
+class Call:
+    """A call that failed, the same in all its tries: `silence` is that of the endpoint when it first got no answer."""
+
+    __slots__ = ("number", "silence")
+
+    def __init__(self) -> None:
+        self.number = next(_calls)
+        self.silence: int | None = None
 
 
 class Pass:
@@ -88,10 +98,6 @@ class Limiter:
         """Calls that may be under way at once, for now."""
         return int(self._allowed)
 
-    def call(self) -> int:
-        """A number for a call, the same in all its tries."""
-        return next(_calls)
-
     async def enter(self, tokens: int = 0, stopwatch: Stopwatch | None = None) -> Pass:
         """Wait for a turn. `tokens` is what the call is expected to take; an episode's `stopwatch` stands meanwhile."""
         if not self._queue and self._wait(tokens) <= 0:
@@ -143,19 +149,21 @@ class Limiter:
         """Whether all calls wait, as the endpoint asked."""
         return self._held_until > self.clock.now()
 
-    def unanswered(self, held: Pass, call: int, why: str) -> tuple[bool, bool]:
+    def unanswered(self, held: Pass, call: Call, why: str) -> tuple[bool, bool]:
         """No answer came at all. Whether that counts as one of the call's own tries, and whether the endpoint is down
         by it."""
         was_trying = held.trying and self.circuit.is_open
-        counts = self.circuit.unanswered(call, held.trying, self.clock.now())
+        if call.silence is None:
+            call.silence = self.circuit.silence
+        counts = self.circuit.unanswered(call.number, call.silence, held.trying, self.clock.now())
         if self.circuit.is_open:
             self._say_once(f"{self.name} gives no answer, so calls wait while one at a time tries again ({why})")
         self.leave(held)
         return counts, was_trying and self.circuit.is_down
 
-    def gave_up(self, call: int) -> tuple[tuple[str, int], bool]:
+    def gave_up(self, call: Call) -> tuple[tuple[str, int], bool]:
         """A call used up its tries. The silence in which it did, and whether the endpoint is down by it."""
-        self.circuit.gave_up(call)
+        self.circuit.gave_up(call.number, self.circuit.silence if call.silence is None else call.silence)
         return (self.name, self.circuit.silence), self.circuit.is_down
 
     def is_down(self, why: Exception) -> EndpointDown:

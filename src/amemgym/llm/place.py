@@ -7,9 +7,13 @@ agent's, its memory's, the simulated user's) has it without passing it through. 
 from __future__ import annotations
 
 from contextvars import ContextVar, Token
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Literal
 
 from amemgym.tasks import Labels
+
+#: whether a memory is read, or else written: made, restored, cleared and exported belong to its writing
+MemoryUse = Literal["write", "read"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,13 +21,14 @@ class Place:
     """A place as text (`p3/s1/r0`, `p3/q7`).
 
     `examines` is what is asked there where it is no conversation: the role under which an assistant's calls are
-    counted. `labels` are the exam's, for a model that solves tasks itself. `aside` says that nothing which goes on
-    waits for what is done there.
+    counted. `labels` are the exam's, for a model that solves tasks itself. `memory` is what a memory does that is at
+    work there. `aside` says that nothing which goes on waits for what is done there.
     """
 
     name: str = ""
     examines: str | None = None
     labels: Labels | None = None
+    memory: MemoryUse | None = None
     aside: bool = False
 
 
@@ -51,15 +56,22 @@ class _At:
         _current.reset(self._token)
 
 
-def at(name: str, examines: str | None = None, labels: Labels | None = None, *, aside: bool = False) -> _At:
+def at(
+    name: str,
+    examines: str | None = None,
+    labels: Labels | None = None,
+    memory: MemoryUse | None = None,
+    *,
+    aside: bool = False,
+) -> _At:
     """Everything inside happens at that place."""
-    return _At(Place(name, examines, labels, aside=aside))
+    return _At(Place(name, examines, labels, memory, aside))
 
 
-def unlabelled() -> _At:
-    """Everything inside happens where it does, but without the exam's labels."""
+def remembering(use: MemoryUse) -> _At:
+    """Everything inside is done by a memory, at the place where it is used, without the exam's labels."""
     place = here()
-    return _At(place if place.labels is None else replace(place, labels=None))
+    return _At(Place(place.name, place.examines, None, use, place.aside))
 
 
 def round_name(period: int, session: int, round_: int) -> str:

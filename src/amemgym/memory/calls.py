@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary
 import anyio
 
 from amemgym.errors import AMemGymError, MemoryFailed, raised
-from amemgym.llm import here, unlabelled
+from amemgym.llm import here, remembering
 from amemgym.memory.protocol import Item, Memory, MemoryMaker, Tools
 from amemgym.messages import Message, whole
 from amemgym.secrets import redact
@@ -37,7 +37,7 @@ def new_memory(make: MemoryMaker, tools: Tools) -> Memory:
     """An empty memory with its tools; where it needs an endpoint, with one of its own. Raises MemoryFailed."""
     place = here()
     try:
-        with unlabelled():  # labels are the exam's
+        with remembering("write"):  # labels are the exam's
             memory = make()
     except AMemGymError:
         raise
@@ -108,7 +108,11 @@ async def _call(memory: Memory, what: str, *arguments: object) -> Any:
     method: Callable[..., Any] = getattr(memory, what)
     endpoint = memory.tools.endpoint
     try:
-        with unlabelled(), nullcontext() if endpoint is None else endpoint.in_use():  # labels are the exam's
+        # labels are the exam's
+        with (
+            remembering("read" if what == "read" else "write"),
+            nullcontext() if endpoint is None else endpoint.in_use(),
+        ):
             # whoever waited for the endpoint in the event loop would wait for himself: it is served there
             waits = type(memory).blocking or type(memory).needs_endpoint
             if waits and not inspect.iscoroutinefunction(method):

@@ -9,6 +9,7 @@ from amemgym.evaluate import EpisodeResult, FailedEpisode, UpperBoundResult, pla
 from amemgym.scenario import Dataset, Scenario
 from amemgym.scores.bounds import Bounds, bounds_by_agent, bounds_by_model
 from amemgym.scores.by_user import by_user
+from amemgym.scores.costs import Costs
 from amemgym.scores.intervals import ONE_USER
 from amemgym.scores.metrics import (
     Cell,
@@ -27,18 +28,6 @@ from amemgym.scores.pairs import compare_agents
 from amemgym.scores.recall import recall, recall_by, state_cells, update_lag
 from amemgym.scores.trials import trial_spread
 from amemgym.scores.warnings import agent_warnings, run_warnings
-
-#: roles whose calls are the assistant's own
-OWN_ROLES = ("assistant", "memory", "exam")
-#: what is counted together in scores.json, by the beginning of its name there
-_COSTS = {
-    "": OWN_ROLES,
-    "agent_": ("assistant", "exam"),
-    "memory_": ("memory",),
-    "embedding_": ("embedding",),
-    "probe_": ("probe",),
-    "user_": ("user",),
-}
 
 
 def summarise(
@@ -88,6 +77,7 @@ def summarise(
     for name, agent in scores["agents"].items():
         agent["episodes"]["failed"] = [_failure(one) for one in failed if one.agent == name]
         agent["warnings"] = agent_warnings(agent, scores["random"])
+    scores["cost"] = Costs(manifest).of_run(scores["agents"].values(), upper_bounds)
     return scores | {"warnings": run_warnings(scores)}
 
 
@@ -150,7 +140,7 @@ def _agent(
         "by_user": by_user(episodes, cells),
         "trial_sd": _trial_sd(episodes, _trials(manifest)),
         **_diagnosis(episodes, cells, scenarios),
-        **_cost(episodes, agent),
+        **Costs(manifest).of_agent(agent, episodes),
         "unreadable": _unreadable(episodes),
         "probes": _probes(episodes),
         **_memory_kept(agent, episodes),
@@ -269,33 +259,6 @@ def _probes(episodes: Sequence[EpisodeResult]) -> dict[str, int]:
         "failed": sum(probe.error is not None for probe in probes),
         "unreadable": sum(probe.error is None and not probe.is_readable for probe in probes),
         "cut_short": sum(probe.dropped > 0 for probe in probes),
-    }
-
-
-def _cost(episodes: Sequence[EpisodeResult], agent: Mapping[str, Any]) -> dict[str, Any]:
-    """Tokens and calls of the agent, of these its memory's own, of its probes and its simulated user, and what a memory
-    system had embedded; None where an import has no record of them."""
-    found: dict[str, Any] = {}
-    for prefix, roles in _COSTS.items():
-        calls = _count(episodes, roles, "calls")
-        known = calls > 0 or not agent.get("imported")
-        found |= {
-            f"{prefix}tokens": _tokens(episodes, roles) if known else None,
-            f"{prefix}calls": calls if known else None,
-        }
-    return found
-
-
-def _count(episodes: Sequence[EpisodeResult], roles: Sequence[str], what: str) -> int:
-    return sum(episode.ledger.get(role, {}).get(what, 0) for episode in episodes for role in roles)
-
-
-def _tokens(episodes: Sequence[EpisodeResult], roles: Sequence[str]) -> dict[str, Any]:
-    estimated = _count(episodes, roles, "estimated") > 0
-    return {
-        "input": _count(episodes, roles, "input"),
-        "output": _count(episodes, roles, "output"),
-        "estimated": estimated,
     }
 
 

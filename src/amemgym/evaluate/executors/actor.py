@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import pickle
 import socket
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from amemgym import files
@@ -46,9 +48,7 @@ class Player:
         return None
 
     def _begin(self) -> None:
-        from ray import cloudpickle
-
-        order: Order = cloudpickle.loads(self._packed)
+        order: Order = pickle.loads(self._packed)  # noqa: S301 - from the process that started this one
         setup = with_keys(order.setup, self._keys)
         if order.version != __version__:
             raise UsageError(
@@ -67,7 +67,7 @@ class Player:
                 " that they do with --out)"
             )
         agents = with_classes(setup.agents, order.imported)
-        setup = type(setup)(setup.spec, agents, setup.model, setup.user_model, setup.rules)
+        setup = replace(setup, agents=agents)
         self._worker = Worker(setup, directory.dataset(), directory, self._notes, self._recorded)
         self._worker.begin(order.run_name)
 
