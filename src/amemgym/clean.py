@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from amemgym.messages import whole
-from amemgym.secrets import redact
+from amemgym.secrets import holds_key, redact
 
 
 def differences(old: Any, new: Any, place: str = "") -> list[str]:
@@ -39,3 +39,13 @@ def clean(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [clean(entry) for entry in value]
     return value
+
+
+def clean_text(value: Any, form: Callable[[Any], str]) -> str:
+    """`form(clean(value))`, where `form` makes JSON; most values are clean, which their text tells in one go."""
+    try:
+        text = form(value)
+        text.encode("utf-8")
+    except (TypeError, UnicodeEncodeError):  # a mapping that is no dict, half a character
+        return form(clean(value))
+    return form(clean(value)) if holds_key(text) else text

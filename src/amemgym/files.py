@@ -9,7 +9,7 @@ import json
 import os
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -21,6 +21,14 @@ from amemgym.errors import RunDirectoryError, StorageError, UsageError
 def sha256(data: bytes) -> str:
     """The hex digest."""
     return hashlib.sha256(data).hexdigest()
+
+
+def sha256_of(pieces: Iterable[bytes]) -> str:
+    """The same of what comes piece by piece."""
+    hasher = hashlib.sha256()
+    for piece in pieces:
+        hasher.update(piece)
+    return hasher.hexdigest()
 
 
 def canonical_json(value: Any) -> str:

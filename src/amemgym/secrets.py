@@ -5,6 +5,7 @@ Whatever an endpoint sends back goes through `redact` before it is written anywh
 
 from __future__ import annotations
 
+import json
 import os
 
 from pydantic import SecretStr
@@ -35,6 +36,11 @@ def redact(text: str) -> str:
         if secret in text:
             text = text.replace(secret, STRUCK_OUT)
     return text
+
+
+def holds_key(text: str) -> bool:
+    """Whether a known key stands in JSON text."""
+    return any(secret in text or json.dumps(secret, ensure_ascii=False)[1:-1] in text for secret in _known)
 
 
 def _looks_like_a_key(secret: str) -> bool:

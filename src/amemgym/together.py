@@ -12,7 +12,7 @@ from contextlib import suppress
 from contextvars import copy_context
 from queue import SimpleQueue
 from threading import Thread, current_thread
-from typing import Any, TypeVar, TypeVarTuple
+from typing import Any, Protocol, TypeVar, TypeVarTuple
 
 from anyio.from_thread import start_blocking_portal
 
@@ -25,11 +25,33 @@ GRACE = 2.0
 MOST_IDLE = 64
 
 
-async def side_by_side(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """The results in order. Raises the first failure itself, once nothing is under way any more."""
+class Room(Protocol):
+    """How many of something there may be at once: a semaphore, or what is used like one."""
+
+    async def acquire(self) -> Any: ...
+
+    def release(self) -> None: ...
+
+
+async def side_by_side(work: Iterable[Coroutine[Any, Any, T]], room: Room | None = None) -> list[T]:
+    """The results in order. Raises the first failure itself, once nothing is under way any more.
+
+    Where there is only so much `room`, `work` is taken as there comes to be some, so a generator of it makes no more
+    than that. Several may share a room.
+    """
+    tasks: list[asyncio.Task[T]] = []
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one) for one in work]
+            for one in work:
+                if room is not None:
+                    try:
+                        await room.acquire()
+                    except BaseException:
+                        one.close()
+                        raise
+                tasks.append(group.create_task(one))
+                if room is not None:
+                    tasks[-1].add_done_callback(lambda _: room.release())
     except BaseExceptionGroup as failures:
         raise first_failure(failures) from failures
     return [task.result() for task in tasks]

@@ -7,6 +7,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -201,7 +202,7 @@ def test_a_turn_whose_answer_was_lost_is_sent_again_and_remembered_once() -> Non
     assert replies[2] == "I see. You told me before: message 1"
 
 
-def test_a_run_that_goes_on_tells_the_conversation_up_to_there() -> None:
+def test_a_run_that_goes_on_tells_the_conversation_up_to_there(tmp_path: Path) -> None:
     async def whole(agent: BoxAgent, line: Line) -> list[Any]:
         return [*await talk(agent, 2), await examine(agent), *await talk(agent, 2, 2)]
 
@@ -210,12 +211,10 @@ def test_a_run_that_goes_on_tells_the_conversation_up_to_there() -> None:
 
     with BoxServer() as server, BoxServer() as other:
         unbroken, line = play(server, whole)
-        journal = Journal(None)
-        play(other, begun, journal)
-        journal._used.clear()  # as it is read from a file
+        play(other, begun, Journal(tmp_path / "journal.jsonl"))
         other.example.EPISODES.clear()
         del other.calls[:]
-        resumed, again = play(other, whole, journal)
+        resumed, again = play(other, whole, Journal(tmp_path / "journal.jsonl"))
     assert resumed == unbroken
     counts = [count.as_dict() | {"seconds": 0} for count in line.ledger.values()]
     assert [count.as_dict() | {"seconds": 0} for count in again.ledger.values()] == counts

@@ -63,7 +63,11 @@ def agent_with(kind: type[Memory], provider: Scripted, habits: Habits | None = N
 
 
 def say(agent: ConversationalAgent, number: int) -> None:
-    asyncio.run(agent.reply(Message("user", f"message {number}", START + timedelta(hours=number))))
+    async def one_turn() -> None:
+        await agent.reply(Message("user", f"message {number}", START + timedelta(hours=number)))
+        await agent.written()  # the loop ends here
+
+    asyncio.run(one_turn())
 
 
 def probe(agent: ConversationalAgent, question: ProbeQuestion = PROBE) -> ProbeReply:

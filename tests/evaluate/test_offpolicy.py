@@ -86,7 +86,7 @@ def test_agents_get_what_was_recorded_and_nothing_is_said(
     heard, provider = listening(monkeypatch), every_model(monkeypatch)
     report = off(source, tmp_path / "r", ["rag", Diary, "uniform"], off_policy_agent=agent, concurrency=1)
     said = recorded(source, agent)
-    assert heard == [said[0], said[0], said[1], said[1]]
+    assert sorted(heard) == sorted([said[0], said[0], said[1], said[1]])
     assert all(len(talk) > 10 and {role for role, _, _ in talk} == {"user", "assistant"} for talk in said)
     assert all(time for talk in said for _, _, time in talk)
     assert not [request for request in provider.requests if isinstance(request.task, Reply | FollowUp)]

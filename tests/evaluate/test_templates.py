@@ -10,6 +10,7 @@ import pytest
 import amemgym
 from amemgym import evolving
 from amemgym.evaluate.manifest import TEMPLATES
+from amemgym.messages import Message
 from amemgym.tasks import Prompts, languages
 
 
@@ -17,13 +18,18 @@ from amemgym.tasks import Prompts, languages
 def test_what_a_run_sends_is_in_its_manifest(
     protocol: str, room: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: set[str]
 ) -> None:
-    fill = Prompts.fill
+    fill, system = Prompts.fill, Prompts.system
 
     def noted(self: Prompts, template: str, **fields: object) -> str:
         sent.add(template)
         return fill(self, template, **fields)
 
+    def noted_alone(self: Prompts, template: str) -> Message:
+        sent.add(template)
+        return system(self, template)
+
     monkeypatch.setattr(Prompts, "fill", noted)
+    monkeypatch.setattr(Prompts, "system", noted_alone)
     agents = ["native", "rag", "awe", "awi", "awi-schema", "a_mem"]
     settings = {"users": 1, "periods": 3, "protocol": protocol, "room": room}
     report = amemgym.run("starter", agents, out=str(tmp_path / "run"), **settings)

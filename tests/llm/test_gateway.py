@@ -17,7 +17,7 @@ from amemgym.errors import MemoryFailed, NoContent, UsageError
 from amemgym.llm import Completion, Door, Endpoint, Gateway, Journal, Request, Usage, at, embedder
 from amemgym.tasks import Chat, ToolCall, prompts_for
 from tests.support.lending import HELLO, Calling, in_loop, lending, send
-from tests.support.models import Scripted, line_for
+from tests.support.models import Addresses, Scripted, line_for
 
 TOOL = {"type": "function", "function": {"name": "keep", "parameters": {"type": "object", "properties": {}}}}
 #: half a pair of surrogates, braces, text from right to left, and what looks like a key
@@ -294,7 +294,8 @@ async def test_nothing_of_an_address_is_kept(tmp_path: Path) -> None:
 async def test_two_addresses_keep_their_places_and_journals_apart() -> None:
     provider = Scripted(said)
     door = Door(provider, 8)
-    lines = [line_for(), line_for()]
+    journals = [Addresses(), Addresses()]
+    lines = [line_for(journal) for journal in journals]
     async with Gateway() as gateway:
         one, other = (gateway.for_episode(line, door, embedder()).lend(lambda chat: None) for line in lines)
         assert one.base_url != other.base_url
@@ -310,7 +311,7 @@ async def test_two_addresses_keep_their_places_and_journals_apart() -> None:
 
         await asyncio.gather(use(one, "p0/s0/r0", None, 4), use(other, "p1/q3", "exam", 3))
         await use(other, "p1/q3/probe", "probe", 2)
-    places = [sorted(a.place for a in line.journal._entries) for line in lines]
+    places = [sorted(address.place for address in journal.addresses) for journal in journals]
     assert places == [["p0/s0/r0"] * 4, ["p1/q3"] * 3 + ["p1/q3/probe"] * 2]
     # as a memory's own calls are counted: what it asks in an exam is its own, a probe is nobody's cost
     counts = [{role: count.calls for role, count in line.ledger.items()} for line in lines]

@@ -15,13 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amemgym.agents import ConversationalAgent, ExamQuestion, Habits, ProbeQuestion
-from amemgym.llm import Journal, Line, Request, at, embedder, probe_name, question_name
+from amemgym.llm import Line, Request, at, embedder, probe_name, question_name
 from amemgym.llm.offline import OfflineModel
 from amemgym.memory import Memory
 from amemgym.messages import Message, opening
 from amemgym.tasks import ChooseOption, Context, ProbeStates, Reply, Status
 from tests.llm.helpers import NOW, PROMPTS, request_for
-from tests.support.models import Scripted, line_for, model_of, sensible, tools_of
+from tests.support.models import Addresses, Scripted, line_for, model_of, sensible, tools_of
 
 TRAVEL = ("bicycle_pedalling", "city_bus_top_deck", "on_foot")
 PET = ("puppy", "no_pet_at_all", "aquarium_fish")
@@ -169,9 +169,9 @@ def test_probes_exams_and_conversation_are_counted_apart() -> None:
 
 
 def test_a_probe_has_a_place_of_its_own_in_the_journal() -> None:
-    journal = Journal(None)
+    journal = Addresses()
     talk_and_examine(Scripted(probing), line_for(journal))
-    places = {(address.place, address.role) for address in journal._entries}
+    places = {(address.place, address.role) for address in journal.addresses}
     assert ("p0/q3/probe", "probe") in places
     assert ("p0/q4/probe", "probe") in places
     assert ("p0/q3", "exam") in places

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amemgym.memory import Item, Memory, Tools, find_memory, lexical, new_memory, read_from, write_to
+from amemgym.memory import Item, Memory, Tools, find_memory, new_memory, read_from, write_to
+from amemgym.memory.bm25 import K1, B, Postings
 from amemgym.memory.lexical import LexicalMessageMemory, LexicalStore
 from amemgym.memory.terms import terms_of
 from amemgym.messages import Message
@@ -165,30 +166,58 @@ def test_messages_are_documents_of_their_own() -> None:
 # ---- one index for a memory, its snapshots and what is restored from them
 
 
-def test_the_index_is_built_once_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    built: list[int] = []
-    build = lexical.build
+def test_each_document_enters_the_index_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    entered: list[int] = []
+    add = Postings.add
 
-    def counted(documents: list[list[int]], vocabulary: dict[str, int]) -> object:
-        built.append(len(documents))
-        return build(documents, vocabulary)
+    def counted(self: Postings, terms: Sequence[str]) -> None:
+        entered.append(len(self))
+        add(self, terms)
 
-    monkeypatch.setattr(lexical, "build", counted)
+    monkeypatch.setattr(Postings, "add", counted)
     memory = new_memory(LexicalMessageMemory, tools_of_nothing())
     memory.write(SESSIONS[:3], NOW)
+    assert entered == []  # not before anything is asked
     snapshot = memory.snapshot()
-    assert built == []  # not before anything is asked
     copies = [new_memory(LexicalMessageMemory, memory.tools) for _ in range(20)]
     for copy in copies:
         copy.restore(snapshot)
         assert len(copy.read("tram cello", NOW, 9)) == 2
     assert len(memory.read("bread tram", NOW, 9)) == 1
-    assert built == [3]
+    assert entered == [0, 1, 2]
     memory.write(SESSIONS[3:], NOW)
     for _ in range(3):
         assert len(memory.read("bread tram", NOW, 9)) == 2
         assert len(copies[0].read("bread tram", NOW, 9)) == 1
-    assert built == [3, 4]
+    assert entered == [0, 1, 2, 3]
+
+
+TERMS = st.lists(st.sampled_from("abcdefg"), max_size=6)
+
+
+@settings(deadline=None, max_examples=60)
+@given(documents=st.lists(TERMS, min_size=1, max_size=8), taken=st.integers(0, 3), query=TERMS)
+def test_scores_are_those_of_a_library_that_sees_all_at_once(
+    documents: list[list[str]], taken: int, query: list[str]
+) -> None:
+    import bm25s
+
+    postings = Postings()
+    for document in documents:
+        for _ in range(taken):  # what is taken away again leaves nothing behind
+            postings.add(query)
+            postings.take_last(query)
+        postings.add(document)
+    vocabulary: dict[str, int] = {}
+    numbers = [[vocabulary.setdefault(term, len(vocabulary)) for term in document] for document in documents]
+    known = [vocabulary[term] for term in query if term in vocabulary]
+    if not known:
+        assert not postings.scores(query).any()
+        return
+    scorer = bm25s.BM25(k1=K1, b=B, method="lucene", dtype="float64", backend="numpy", csc_backend="numpy")
+    scorer.index((numbers, vocabulary), create_empty_token=False, show_progress=False)
+    assert postings.scores(query).tobytes() == scorer.get_scores_from_ids(known).tobytes()
+    assert postings.copy().scores(query).tobytes() == postings.scores(query).tobytes()
 
 
 def tools_of_nothing() -> Tools:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 
 from amemgym.llm import Completion, Door, Journal, Line, Model, Request, Usage, embedder
+from amemgym.llm.journal import Address, Entry
 from amemgym.memory import Tools
 from amemgym.tasks import ChooseKnowing, ChooseOption, ExtractFacts, ProbeStates, ReconcileFacts, prompts_for
 
@@ -40,6 +41,18 @@ class Scripted:
 
     async def aclose(self) -> None:
         return None
+
+
+class Addresses(Journal):
+    """A journal in no file, which remembers what was appended: `addresses`, in that order."""
+
+    def __init__(self) -> None:
+        super().__init__(None)
+        self.addresses: list[Address] = []
+
+    def append(self, address: Address, entry: Entry) -> Entry:
+        self.addresses.append(address)
+        return super().append(address, entry)
 
 
 def line_for(journal: Journal | None = None) -> Line:

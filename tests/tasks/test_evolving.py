@@ -9,25 +9,25 @@ from datetime import datetime
 import pytest
 
 from amemgym.messages import Message
-from amemgym.tasks import ExtractFacts, ReconcileFacts, RevisePolicy, Status, Task, UpdateRecord, digest, prompts_for
+from amemgym.tasks import ExtractFacts, ReconcileFacts, RevisePolicy, Status, Task, UpdateRecord, prompts_for
 
 NOW = datetime(2022, 5, 1, 12)
 TALK = (Message("user", "I moved to the sea. It costs $5 ${x}.", NOW), Message("assistant", "How nice.", NOW))
-#: each request as version 0.4.0 made it: the sha256 of its words, and the hash it has in a journal
+#: each request as version 0.4.0 made it: the sha256 of its words
 BEFORE = {
     "en": [
-        "e1f3756a973abb42 2109e0a2113cae7dc5363165c68c9ba9",
-        "02240b4272b8743b 5f4058e65afae48b576d297e39d92970",
-        "5d578974dabd3d6b a26c3387343639c0c203755367a50ed3",
-        "0e27ae5021e65741 47625091abcff0f16c3ef8bf9763d594",
-        "1a12cba38b3e12e7 b61ae4f707991c320a1112e88a0c31d3",
+        "e1f3756a973abb42",
+        "02240b4272b8743b",
+        "5d578974dabd3d6b",
+        "0e27ae5021e65741",
+        "1a12cba38b3e12e7",
     ],
     "zh": [
-        "441db4ebd503641d 0637a49a6b50a07fb2ceacd1ecdf8394",
-        "555d238a77bd25c9 57ce5d11a69e110b60f8e9d9c5cf262b",
-        "ece708a7bea9a5c1 a5df006e31a5fd8a5cd8757db6d4e69f",
-        "5cd5b0855c591e9e 6237f3809da26ec21424dcf663cf903d",
-        "8fb67729edd73a9b 1a95cf70b173cd9e518bd5923f4d49fa",
+        "441db4ebd503641d",
+        "555d238a77bd25c9",
+        "ece708a7bea9a5c1",
+        "5cd5b0855c591e9e",
+        "8fb67729edd73a9b",
     ],
 }
 
@@ -46,9 +46,7 @@ def test_the_default_policy_asks_what_was_asked_before(language: str, said: bool
     ]
     found = []
     for task in tasks:
-        messages = task.messages(prompts)
-        text = hashlib.sha256(messages[0].content.encode()).hexdigest()[:16]
-        found.append(f"{text} {digest(task, messages)}")
+        found.append(hashlib.sha256(task.messages(prompts)[0].content.encode()).hexdigest()[:16])
     assert found == BEFORE[language]
 
 

@@ -5,10 +5,14 @@ freq + n_s of them; then the oldest freq are written to memory and leave it. So 
 there are so many) are kept verbatim, and nothing is in neither place. When the model's context is full, the oldest
 turns leave the window early: into the memory or, where nothing is ever written (Native), for good. When a conversation
 is concluded, the whole window goes to the memory, and the next begins with an empty one.
+
+A write that takes time goes on while the user thinks of what to say next: `reply` begins it, and whatever is asked of
+the agent after that waits for it first. So it is done before anything could see that it was not.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -17,7 +21,7 @@ from typing import TypeVar
 
 from amemgym.agents.protocol import Examinee, ExamQuestion, ExamReply, OpenReply, ProbeQuestion, ProbeReply
 from amemgym.errors import AMemGymError, ContextOverflow
-from amemgym.llm import Answer, Model, estimate_tokens
+from amemgym.llm import Answer, Model, estimate_tokens, tokens_in
 from amemgym.memory import (
     Item,
     MemoryMaker,
@@ -25,6 +29,7 @@ from amemgym.memory import (
     Tools,
     close_memory,
     held_by,
+    is_quick_to_write,
     new_memory,
     read_from,
     restore_to,
@@ -65,9 +70,15 @@ class ConversationalAgent:
         self._model = model
         self._memory = new_memory(make_memory, tools)
         self._window: list[Message] = []
+        #: characters in the window, counted as messages come and go
+        self._size = 0
         #: messages lost because they did not fit the model's context
         self.dropped = 0
         self._early: list[Message] = []
+        #: the write under way, if there is one
+        self._writing: asyncio.Task[None] | None = None
+        #: what it is told to remember once that is done
+        self._adopted: str | None = None
 
     @property
     def waits_for_exams(self) -> bool:
@@ -75,42 +86,53 @@ class ConversationalAgent:
 
     def adopt(self, policy: str) -> None:
         self._tools = replace(self._tools, policy=policy)
-        # the memory's own have its endpoint beside
-        self._memory.tools = replace(self._memory.tools, policy=policy)
+        if self._writing is None:
+            self._tell_memory(policy)
+        else:
+            self._adopted = policy  # what is being written was said before
 
     async def reply(self, message: Message) -> Message:
+        await self.written()
         now = message.time or datetime.min
         # what does not fit any more is written before it is asked for
         self._make_room(estimate_tokens([message.content]))
-        await self._write_what_left_early(now)
+        await self._write(self._left_early(), now)
         items = await self._recall(message.content, now)
+        lines = _lines(items)
         answer = await self._ask_within_context(
-            lambda window: Reply(Context(_lines(items), (*window, message))),
-            beside=estimate_tokens([*_lines(items), message.content]),
+            lambda window: Reply(Context(lines, (*window, message))),
+            beside=estimate_tokens([*lines, message.content]),
         )
-        await self._write_what_left_early(now)
+        early = self._left_early()
         reply = Message("assistant", answer.value or NO_REPLY, now)
-        self._window += [message, reply]
-        await self._write_what_is_due(now)
+        self._take_in([message, reply])
+        writes = [*early, *self._due()]
+        if is_quick_to_write(self._memory):
+            await self._write(writes, now)
+        elif writes:
+            self._writing = asyncio.create_task(self._write(writes, now))
         return reply
 
     async def listen(self, messages: Sequence[Message]) -> None:
+        await self.written()
         now = messages[0].time or datetime.min if messages else datetime.min
         self._make_room(estimate_tokens(message.content for message in messages[:1]))
-        await self._write_what_left_early(now)
-        self._window += messages
-        await self._write_what_is_due(now)
+        await self._write(self._left_early(), now)
+        self._take_in(messages)
+        await self._write(self._due(), now)
 
     async def conclude(self) -> None:
+        await self.written()
         freq = self._habits.freq
         if freq is None or isinstance(self._memory, NoMemory):
             return
         while self._window:
-            due, self._window = self._window[:freq], self._window[freq:]
+            due = self._take_out(freq)
             await write_to(self._memory, due, due[-1].time or datetime.min)
 
     async def freeze(self) -> Callable[[], Awaitable[Examinee]]:
-        window, tools = tuple(self._window), self._tools
+        await self.written()
+        window, size, tools = tuple(self._window), self._size, self._tools
         snapshot = await snapshot_of(self._memory)
 
         async def examinee() -> Examinee:
@@ -121,7 +143,7 @@ class ConversationalAgent:
                 with suppress(AMemGymError):  # why it failed is told, not what came of it
                     await copy.aclose()
                 raise
-            copy._window = list(window)
+            copy._window, copy._size = list(window), size
             return copy
 
         return examinee
@@ -129,20 +151,20 @@ class ConversationalAgent:
     async def answer(self, question: ExamQuestion) -> ExamReply:
         """Answer an exam question. Only ever called on a copy made by `freeze`."""
         items = await self._recall(question.query, question.now)
+        lines = _lines(items)
         answer = await self._ask_within_context(
-            lambda window: ChooseOption(
-                question.query, question.options, Context(_lines(items), tuple(window)), question.now
-            ),
-            beside=estimate_tokens([*_lines(items), question.query, *question.options]),
+            lambda window: ChooseOption(question.query, question.options, Context(lines, tuple(window)), question.now),
+            beside=estimate_tokens([*lines, question.query, *question.options]),
         )
         return ExamReply(answer.value, answer.status, answer.text, items, self.dropped)
 
     async def probe(self, question: ProbeQuestion) -> ProbeReply:
         """Say what values variables have now. Only ever called on a copy made by `freeze`."""
         items = await self._recall(question.query, question.now)
+        lines = _lines(items)
         answer = await self._ask_within_context(
-            lambda window: ProbeStates(question.variables, Context(_lines(items), tuple(window)), question.now),
-            beside=estimate_tokens([*_lines(items), *(text for v in question.variables.values() for text in v)]),
+            lambda window: ProbeStates(question.variables, Context(lines, tuple(window)), question.now),
+            beside=estimate_tokens([*lines, *(text for v in question.variables.values() for text in v)]),
         )
         values = answer.value or dict.fromkeys(question.variables)
         return ProbeReply(values, answer.status, answer.text, items, self.dropped)
@@ -151,33 +173,64 @@ class ConversationalAgent:
         """Reply to a prompt. Only ever called on a copy made by `freeze`, which is then let go of."""
         last = prompt[-1]
         items = await self._recall(last.content if query is None else query, last.time or datetime.min)
+        lines = _lines(items)
         answer = await self._ask_within_context(
-            lambda window: Reply(Context(_lines(items), (*window, *prompt))),
-            beside=estimate_tokens([*_lines(items), *(message.content for message in prompt)]),
+            lambda window: Reply(Context(lines, (*window, *prompt))),
+            beside=estimate_tokens([*lines, *(message.content for message in prompt)]),
         )
         return OpenReply(answer.value, answer.status, items, self.dropped)
 
     async def holdings(self) -> list[Item] | None:
+        await self.written()
         return await held_by(self._memory)
 
+    async def written(self) -> None:
+        """Wait until what was said is in the memory, as all else here does. Raises what the write raised, once."""
+        if self._writing is None:
+            return
+        try:
+            await asyncio.shield(self._writing)  # who is cancelled here leaves it to `aclose`
+        finally:
+            if self._writing.done():
+                self._writing = None
+        if self._adopted is not None:
+            policy, self._adopted = self._adopted, None
+            self._tell_memory(policy)
+
     async def aclose(self) -> None:
-        await close_memory(self._memory)
+        """What is still being written is given up, since nobody can ask for it any more."""
+        writing, self._writing = self._writing, None
+        try:
+            if writing is not None:
+                writing.cancel()
+                await asyncio.wait([writing])
+                if not writing.cancelled():
+                    writing.result()  # it had ended, and nobody was told how
+        finally:
+            await close_memory(self._memory)
 
     async def _recall(self, query: str, now: datetime) -> tuple[Item, ...]:
         return await read_from(self._memory, query, now, self._habits.topk)
 
-    async def _write_what_is_due(self, now: datetime) -> None:
+    async def _write(self, writes: Sequence[Sequence[Message]], now: datetime) -> None:
+        for messages in writes:
+            await write_to(self._memory, messages, now)
+
+    def _due(self) -> list[list[Message]]:
+        """What is to be written now, which leaves the window: freq messages each."""
+        due: list[list[Message]] = []
         freq = self._habits.freq
         while freq is not None and len(self._window) >= freq + self._habits.n_s:
-            due, self._window = self._window[:freq], self._window[freq:]
-            await write_to(self._memory, due, now)
+            due.append(self._take_out(freq))
+        return due
 
-    async def _write_what_left_early(self, now: datetime) -> None:
+    def _left_early(self) -> list[list[Message]]:
         """What did not fit the context goes to the memory; an agent that never writes has lost it."""
         early, self._early = self._early, []
-        if early and self._habits.freq is not None:
-            await write_to(self._memory, early, now)
-            self.dropped -= len(early)
+        if not early or self._habits.freq is None:
+            return []
+        self.dropped -= len(early)
+        return [early]
 
     async def _ask_within_context(self, task: Callable[[list[Message]], Task[T]], beside: int) -> Answer[T]:
         """Ask with as much of the window as fits; what does not fit leaves it, oldest turns first."""
@@ -194,13 +247,28 @@ class ConversationalAgent:
     def _make_room(self, beside: int) -> None:
         """Let the oldest turns leave the window until it fits beside so many tokens, by estimate."""
         room = self._habits.context_tokens - RESERVED_TOKENS - beside
-        while self._window and estimate_tokens(message.content for message in self._window) > room:
+        while self._window and tokens_in(self._size) > room:
             self._drop(2)
 
     def _drop(self, messages: int) -> None:
-        self._early += self._window[:messages]
-        self.dropped += len(self._window[:messages])
+        left = self._take_out(messages)
+        self._early += left
+        self.dropped += len(left)
+
+    def _take_in(self, messages: Sequence[Message]) -> None:
+        self._window += messages
+        self._size += sum(len(message.content) for message in messages)
+
+    def _take_out(self, messages: int) -> list[Message]:
+        """The oldest messages, which leave the window."""
+        left = self._window[:messages]
         del self._window[:messages]
+        self._size -= sum(len(message.content) for message in left)
+        return left
+
+    def _tell_memory(self, policy: str) -> None:
+        # the memory's own tools have its endpoint beside
+        self._memory.tools = replace(self._memory.tools, policy=policy)
 
 
 def _lines(items: tuple[Item, ...]) -> tuple[str, ...]:

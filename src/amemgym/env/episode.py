@@ -7,12 +7,13 @@ whole exam at once (`take_exam`), let the conversation go on and grade the answe
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from amemgym.agents import ExamQuestion
-from amemgym.env.exam import ExamItem, Grade, exam_item, exam_of_period, grade
-from amemgym.env.probe import ProbeItem, probes_of_period
+from amemgym.env.exam import ExamItem, Grade, each_item, exam_item, grade
+from amemgym.env.probe import ProbeItem, each_probe
 from amemgym.env.rules import DEFAULT, Rules
 from amemgym.env.user import SimulatedUser
 from amemgym.errors import UsageError
@@ -91,19 +92,32 @@ class Episode:
 
     def take_exam(self) -> tuple[list[ExamItem], Step]:
         """The whole exam that is due, and what comes after it. Raises UsageError where none is due."""
+        period, following = self.pass_exam()
+        return self.exam(period), following
+
+    def pass_exam(self) -> tuple[int, Step]:
+        """The period whose exam is due, and what comes after it, for who has the exam taken elsewhere. Raises
+        UsageError where none is due."""
         observation = self._observation
         if not isinstance(observation, ExamTurn) or observation.index:
             raise UsageError("no exam is due; take_exam comes when the first question of an exam is observed")
-        items = self.exam(observation.period)
-        return items, Step(self._open_period(observation.period + 1))
+        return observation.period, Step(self._open_period(observation.period + 1))
 
     def exam(self, period: int) -> list[ExamItem]:
         """Every question after a period, with what is right."""
-        return exam_of_period(self._playing, period, self._rules, self._seed)
+        return list(self.exam_items(period))
+
+    def exam_items(self, period: int) -> Iterator[ExamItem]:
+        """The same, each made when it is wanted."""
+        return each_item(self._playing, period, self._rules, self._seed)
 
     def probes(self, period: int) -> list[ProbeItem]:
         """The probes that belong to the exam after a period."""
-        return probes_of_period(self._playing, period, self._rules, self._seed)
+        return list(self.probe_items(period))
+
+    def probe_items(self, period: int) -> Iterator[ProbeItem]:
+        """The same, each made when it is wanted."""
+        return each_probe(self._playing, period, self._rules, self._seed)
 
     def grade(self, item: ExamItem, option: int | None, status: Status) -> Grade:
         """Grade the choice made for an item of a taken exam."""

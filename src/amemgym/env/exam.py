@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from random import Random
 
@@ -62,7 +63,12 @@ def exam_item(scenario: Scenario, period: int, question: int, rules: Rules, seed
 
 def exam_of_period(scenario: Scenario, period: int, rules: Rules, seed: int) -> list[ExamItem]:
     """Every question after one period."""
-    return [exam_item(scenario, period, question, rules, seed) for question in range(len(scenario.qas))]
+    return list(each_item(scenario, period, rules, seed))
+
+
+def each_item(scenario: Scenario, period: int, rules: Rules, seed: int) -> Iterator[ExamItem]:
+    """The same, each made when it is wanted."""
+    return (exam_item(scenario, period, question, rules, seed) for question in range(len(scenario.qas)))
 
 
 @dataclass(frozen=True)
@@ -78,15 +84,17 @@ class Grade:
 
 def grade(item: ExamItem, option: int | None, status: Status, rules: Rules, seed: int, user_id: str) -> Grade:
     """Grade a choice. An unreadable one is wrong and is not guessed for the model (but in protocol v1)."""
-    random = generator(seed, "guess", user_id, item.index, item.period)
-    return grade_choice(option, status, item.gold, len(item.order), rules, random)
+    address = ("guess", user_id, item.index, item.period)
+    return grade_choice(option, status, item.gold, len(item.order), rules, lambda: generator(seed, *address))
 
 
-def grade_choice(option: int | None, status: Status, gold: int, count: int, rules: Rules, random: Random) -> Grade:
-    """The same for any choice among `count` options."""
+def grade_choice(
+    option: int | None, status: Status, gold: int, count: int, rules: Rules, random: Callable[[], Random]
+) -> Grade:
+    """The same for any choice among `count` options; `random` gives a generator where one is needed."""
     if option is not None:
         return Grade(option, status, option == gold)
     if not rules.guesses_unreadable:
         return Grade(None, status, False)
-    guess = random.randint(1, count)
+    guess = random().randint(1, count)
     return Grade(guess, status, guess == gold, guessed=True)

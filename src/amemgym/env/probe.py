@@ -6,6 +6,7 @@ the scenario where probes are diagnosed.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from amemgym.agents import ProbeQuestion
@@ -25,6 +26,11 @@ class ProbeItem:
 
 def probes_of_period(scenario: Scenario, period: int, rules: Rules, seed: int) -> list[ProbeItem]:
     """One probe a question; possible values in an order drawn anew each time, the same for every agent."""
+    return list(each_probe(scenario, period, rules, seed))
+
+
+def each_probe(scenario: Scenario, period: int, rules: Rules, seed: int) -> Iterator[ProbeItem]:
+    """The same, each made when it is wanted."""
 
     def values(question: int, variable: str) -> tuple[str, ...]:
         known = scenario.state_schema[variable]
@@ -33,11 +39,11 @@ def probes_of_period(scenario: Scenario, period: int, rules: Rules, seed: int) -
         order = permutation(len(known), seed, "probe", scenario.id, question, period, variable)
         return tuple(known[index] for index in order)
 
-    return [
+    return (
         ProbeItem(
             period,
             index,
             ProbeQuestion({name: values(index, name) for name in asked.required_info}, scenario.periods[period].end),
         )
         for index, asked in enumerate(scenario.qas)
-    ]
+    )

@@ -1,16 +1,16 @@
 """Exams and probes: each question is put to a fresh copy of the agent as it was when the period ended.
 
 So nothing that is asked changes what is asked, nor another question; and all of it goes on beside the conversation,
-but where a copy only holds until the next turn.
+but where a copy only holds until the next turn. A question is begun when there is room for another copy.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from amemgym.agents import Agent, Examinee, ExamReply, ProbeReply
 from amemgym.clean import clean
@@ -23,7 +23,7 @@ from amemgym.llm import at, here, probe_name, question_name
 from amemgym.memory import Item
 from amemgym.secrets import redact
 from amemgym.tasks import Status
-from amemgym.together import first_failure, side_by_side
+from amemgym.together import Room, first_failure, side_by_side
 
 T = TypeVar("T")
 #: how a copy of the agent is made
@@ -65,6 +65,7 @@ class Examiner:
         watcher: RunWatcher,
         probing: bool,
         coach: Coach | None = None,
+        room: Room | None = None,
     ) -> None:
         self._seat = seat
         self._agent = agent
@@ -73,27 +74,36 @@ class Examiner:
         self._watcher = watcher
         self._probing = probing
         self._coach = coach
+        self._room = room
+        #: what the conversation or a coach waits for is no less urgent than they are
+        self._aside = coach is None and not agent.waits_for_exams
         self._held: list[list[Item] | None] = []
         self._exams: list[asyncio.Task[list[tuple[ExamResult, Recalled]]]] = []
         self._probes: list[asyncio.Task[list[tuple[ProbeResult, Recalled]]]] = []
 
-    async def examine(self, period: int, items: Sequence[ExamItem]) -> None:
+    async def examine(self, period: int) -> None:
         """Freeze the agent and start its exam and probes; wait for them where it cannot go on beside them.
 
         Raises AgentFailed.
         """
         with blaming(self._seat, period):
-            copy, holdings = await self._agent.freeze(), await self._agent.holdings()
-        self._held.append(holdings)
-        exams = (self._ask(item, copy) for item in items)
-        self._exams.append(self._group.create_task(side_by_side(exams)))
+            copy = await self._agent.freeze()
+            if not self._aside:  # a copy that is no copy may not stand being read while it is listed
+                self._held.append(await self._agent.holdings())
+        self._exams.append(self._begin(self._ask(item, copy) for item in self._episode.exam_items(period)))
         if self._coach is not None:
             self._group.create_task(self._tell(self._coach, period, self._exams[-1]))
         if self._probing:
-            probes = (self._probe(item, copy) for item in self._episode.probes(period))
-            self._probes.append(self._group.create_task(side_by_side(probes)))
+            self._probes.append(self._begin(self._probe(item, copy) for item in self._episode.probe_items(period)))
+        if self._aside:  # what is held is told while the questions are answered
+            with blaming(self._seat, period):
+                self._held.append(await self._agent.holdings())
         if self._agent.waits_for_exams:  # a failure ends the group, and so this
             await asyncio.wait([*self._exams[-1:], *self._probes[-1:]])
+
+    def _begin(self, questions: Iterable[Coroutine[Any, Any, T]]) -> asyncio.Task[list[T]]:
+        with at("", aside=self._aside):  # where they wait for room
+            return self._group.create_task(side_by_side(questions, self._room))
 
     def results(self, texts: Texts) -> tuple[tuple[ExamResult, ...], tuple[ProbeResult, ...], list[list[int] | None]]:
         """Exams, probes and what was held after each period, once the group has ended; `texts` takes their texts."""
@@ -115,7 +125,7 @@ class Examiner:
 
     async def _ask(self, item: ExamItem, copy: Copy) -> tuple[ExamResult, Recalled]:
         answer, error = ExamReply(None, Status.EMPTY, ""), None
-        with at(question_name(item.period, item.index), "exam", item.labels):
+        with at(question_name(item.period, item.index), "exam", item.labels, aside=self._aside):
             try:
                 answer = await self._put(item.period, copy, lambda examinee: examinee.answer(item.question))
             except (ContentFiltered, ContextOverflow) as failure:
@@ -140,7 +150,7 @@ class Examiner:
 
     async def _probe(self, item: ProbeItem, copy: Copy) -> tuple[ProbeResult, Recalled]:
         answer, error = ProbeReply(dict.fromkeys(item.question.variables), Status.EMPTY, ""), None
-        with at(probe_name(item.period, item.index), "probe"):
+        with at(probe_name(item.period, item.index), "probe", aside=self._aside):
             try:
                 answer = await self._put(item.period, copy, lambda examinee: examinee.probe(item.question))
             except (ContentFiltered, ContextOverflow) as failure:

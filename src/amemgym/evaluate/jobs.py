@@ -62,7 +62,7 @@ Ended: TypeAlias = Finished | Failed
 def jobs_of(
     users: Sequence[tuple[int, Scenario]], agents: Sequence[AgentSpec], bounds: Sequence[str], trials: int
 ) -> list[Job]:
-    """Everything there is to play; users first, so that finished users come early."""
+    """Everything there is to play; users first, in the order given, so that finished users come early."""
     jobs = []
     for user, scenario in users:
         jobs += [Job(user, scenario.id, bound=bound) for bound in bounds]

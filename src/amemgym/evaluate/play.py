@@ -17,10 +17,10 @@ from amemgym.evaluate.coach import Coach
 from amemgym.evaluate.examine import Examiner, Seat, Texts, blaming
 from amemgym.evaluate.results import Conversation, EpisodeResult
 from amemgym.evaluate.watch import RunWatcher
-from amemgym.llm import Line, at, round_name
+from amemgym.llm import Line, TimedRoom, at, round_name
 from amemgym.messages import TIME_FORMAT, Message
 from amemgym.scenario import Scenario, parse_time
-from amemgym.together import first_failure
+from amemgym.together import Room, first_failure
 
 
 async def play(
@@ -35,16 +35,19 @@ async def play(
     probing: bool = True,
     recorded: Conversation | None = None,
     coach: Coach | None = None,
+    room: Room | None = None,
 ) -> EpisodeResult:
     """Play a whole episode: on-policy, or off-policy over a `recorded` conversation of this scenario. A `coach` says
-    what the agent is to remember, period by period.
+    what the agent is to remember, period by period. As many questions are asked at once as there is `room` for.
 
     Raises ModelError, AgentFailed or StorageError; the journal keeps what was done.
     """
     conversation: Conversation
+    if room is not None and line.stopwatch is not None:
+        room = TimedRoom(room, line.stopwatch)
     try:
         async with asyncio.TaskGroup() as group:
-            examiner = Examiner(seat, agent, episode, group, watcher, probing, coach)
+            examiner = Examiner(seat, agent, episode, group, watcher, probing, coach, room)
             if recorded is None:
                 conversation = await _converse(seat, scenario, agent, episode, seed, examiner, watcher, coach)
             else:
@@ -96,9 +99,8 @@ async def _converse(
             watcher.turned()
             step = await episode.step(reply.content)
         else:
-            items, following = episode.take_exam()
-            await examiner.examine(seen.period, items)
-            step = following
+            period, step = episode.pass_exam()
+            await examiner.examine(period)
     return [[[_said(m) for m in session] for session in period] for period in episode.conversation]
 
 
@@ -121,7 +123,7 @@ async def _listen(
                 with at(round_name(period, number, round_)), blaming(seat, period):
                     await agent.listen([_heard(message) for message in turn])
                 watcher.turned()
-        await examiner.examine(period, episode.exam(period))
+        await examiner.examine(period)
 
 
 def turns(session: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:

@@ -116,7 +116,9 @@ class Run:
     async def play(self) -> RunOutcome:
         """Play everything that is not finished. What stopped it early, and what failed, is in the outcome."""
         self._announce()
-        jobs = jobs_of(self._users, self._agents, self._bounds, self._spec.trials)
+        # the run is over when its last conversation is, so the longest are begun first
+        users = sorted(self._users, key=lambda numbered: -self._exchanges(numbered[1]))
+        jobs = jobs_of(users, self._agents, self._bounds, self._spec.trials)
         try:
             await (self._play_on_ray(jobs) if self._spec.executor == "ray" else self._play_here(jobs))
         except Exception as failure:

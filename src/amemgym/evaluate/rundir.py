@@ -30,7 +30,7 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, Field, TypeAdapter
 
 from amemgym import files
-from amemgym.clean import clean, differences
+from amemgym.clean import clean_text, differences
 from amemgym.errors import DataError, RunDirectoryError
 from amemgym.evaluate.claimed import parts_of
 from amemgym.evaluate.results import EpisodeResult, UpperBoundResult, check_against, validated
@@ -220,7 +220,8 @@ class RunDirectory:
     def write_data(self, dataset: Dataset) -> None:
         """Keep the users that are played, once."""
         if not (self.path / DATA).exists():
-            files.write_atomically(self.path / DATA, played_text(dataset))
+            with files.whole_file(self.path / DATA) as file:
+                file.writelines(played(dataset))
 
     def dataset(self) -> Dataset:
         """The users that are played, under the name and hash of the data set they are from; read once.
@@ -375,13 +376,18 @@ class RunDirectory:
         return value
 
     def _write(self, name: str, value: Any, compact: bool = False) -> None:
-        told = clean(value)
-        files.write_atomically(self.path / name, files.compact_json(told) if compact else files.pretty_json(told))
+        text = clean_text(value, files.compact_json if compact else files.pretty_json)
+        files.write_atomically(self.path / name, text)
 
 
-def played_text(dataset: Dataset) -> str:
-    """The users that are played, as they stand in the run directory: v1 JSON without any key."""
-    return files.pretty_json(clean([scenario.model_dump() for scenario in dataset]))
+def played(dataset: Dataset) -> Iterator[bytes]:
+    """The users that are played, as they stand in the run directory, piece by piece: v1 JSON without any key, a line a
+    user, as a thousand of them would take their time in any other form."""
+    between = "["
+    for scenario in dataset:
+        yield f"{between}\n{clean_text(scenario.model_dump(), files.compact_json).rstrip()}".encode()
+        between = ","
+    yield b"\n]\n"
 
 
 def _user(user_id: str) -> str:

@@ -17,7 +17,7 @@ from amemgym.llm import Line, Model, ModelSettings, at, describe_model, model_ti
 from amemgym.scenario import Scenario
 from amemgym.seeds import generator, permutation
 from amemgym.tasks import ChooseKnowing
-from amemgym.together import side_by_side
+from amemgym.together import Room, side_by_side
 
 
 def bound_names(agents: Sequence[AgentSpec], model: ModelSettings) -> dict[str, tuple[str, ModelSettings]]:
@@ -59,8 +59,10 @@ async def measure(
     rules: Rules,
     seed: int,
     watcher: RunWatcher,
+    room: Room | None = None,
 ) -> UpperBoundResult:
-    """Ask everything for one user. Raises ModelError where a question gets no answer."""
+    """Ask everything for one user, as much at once as there is room for. Raises ModelError where a question gets no
+    answer."""
 
     async def ask(number: int, question: int, variant: tuple[str, ...]) -> UpperBoundAnswer:
         answer = await _ask(scenario, question, variant, number, model, rules, seed)
@@ -68,7 +70,8 @@ async def measure(
         return answer
 
     wanted = variants_of(scenario)
-    answers = await side_by_side(ask(number, *which) for number, which in enumerate(wanted))
+    with at("", aside=True):  # where they wait for room
+        answers = await side_by_side((ask(number, *which) for number, which in enumerate(wanted)), room)
     ledger = {role: count.as_dict() for role, count in sorted(line.ledger.items())}
     return UpperBoundResult(model_name, user, scenario.id, tuple(answers), ledger)
 
@@ -87,11 +90,10 @@ async def _ask(
         asked.query, tuple(o.answer for o in options), tuple(zip(asked.required_info, variant, strict=True))
     )
     try:
-        with at(f"q{question}/v{number}", "upper bound", labels):
+        with at(f"q{question}/v{number}", "upper bound", labels, aside=True):
             answer = await model.ask(task)
     except (ContentFiltered, ContextOverflow):
         return UpperBoundAnswer(question, variant, order, gold, None, "error", None)
-    random = generator(seed, "guess", *address)
-    graded = grade_choice(answer.value, answer.status, gold, count, rules, random)
+    graded = grade_choice(answer.value, answer.status, gold, count, rules, lambda: generator(seed, "guess", *address))
     said = answer.text
     return UpperBoundAnswer(question, variant, order, gold, graded.option, str(graded.status), graded.correct, said)

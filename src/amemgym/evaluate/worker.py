@@ -35,7 +35,7 @@ from amemgym.evaluate.rundir import RunDirectory
 from amemgym.evaluate.spec import RunSpec
 from amemgym.evaluate.upperbound import bound_names, measure
 from amemgym.evaluate.watch import RunWatcher
-from amemgym.llm import EVOLVE, Budget, Doors, Gateway, Line, ModelSettings, Stopwatch, reach
+from amemgym.llm import EVOLVE, Budget, Doors, Gateway, Line, ModelSettings, Slots, Stopwatch, reach
 from amemgym.llm.prices import PriceList
 from amemgym.scenario import Dataset, Scenario
 from amemgym.tasks import prompts_for
@@ -99,6 +99,8 @@ class Worker:
             rates=setup.prices.rate,
         )
         self._players = Players(setup.spec, setup.model, self._doors)
+        # a copy of an agent holds a whole memory, so only as many are made as can be asked, and prepared, at once
+        self._room = Slots(2 * setup.spec.concurrency)
 
     def check_budget(self) -> None:
         """Raises UsageError where a budget in US dollars cannot be kept, as a model's price is not known."""
@@ -203,6 +205,7 @@ class Worker:
                 probing=self._spec.probe,
                 recorded=self._recorded.of(scenario.id, trial) if self._recorded else None,
                 coach=self._coach(agent, scenario),
+                room=self._room,
             )
 
     def _coach(self, agent: AgentSpec, scenario: Scenario) -> Coach | None:
@@ -221,7 +224,15 @@ class Worker:
         try:
             asked = line.model(self._doors.to(self._bounds[job.bound]), "upper bound")
             result = await measure(
-                job.bound, job.user, scenario, asked, line, self._setup.rules, self._spec.seed, self._watcher
+                job.bound,
+                job.user,
+                scenario,
+                asked,
+                line,
+                self._setup.rules,
+                self._spec.seed,
+                self._watcher,
+                self._room,
             )
         finally:
             line.journal.close()

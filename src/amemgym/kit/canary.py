@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from amemgym.agents import Agent, ConversationalAgent, Examinee, Habits
+from amemgym.agents import ConversationalAgent, Examinee, Habits
 from amemgym.env import Episode, ExamItem, ProbeItem, UserTurn
 from amemgym.kit.bench import Bench, Hearing, Subject, nodding_model
 from amemgym.kit.talk import START, Fact, facts_of
@@ -102,7 +102,7 @@ def conversing(bench: Bench) -> tuple[ConversationalAgent, list[Subject]]:
     return ConversationalAgent(HABITS, make, bench.tools(hearing), nodding_model("assistant")), made
 
 
-async def play(agent: Agent, periods: int = PERIODS) -> AsyncIterator[Sitting]:
+async def play(agent: ConversationalAgent, periods: int = PERIODS) -> AsyncIterator[Sitting]:
     """Play the scenario; whenever an exam is due, it is the caller's to take."""
     scenario = canary_scenario().limited(periods)
     episode = Episode(nodding_model("user"))
@@ -114,6 +114,7 @@ async def play(agent: Agent, periods: int = PERIODS) -> AsyncIterator[Sitting]:
             step = await episode.step(reply.content)
         else:
             items, step = episode.take_exam()
+            await agent.written()  # the caller looks into the memory itself
             yield Sitting(seen.period, scenario.periods[seen.period].end, items, episode.probes(seen.period))
 
 

@@ -30,9 +30,10 @@ from amemgym.llm.models import (
     open_model,
     same_address,
 )
-from amemgym.llm.place import at, here, probe_name, question_name, round_name
-from amemgym.llm.provider import Completion, Provider, Request, Usage, estimate_tokens
-from amemgym.llm.stopwatch import Stopwatch
+from amemgym.llm.place import at, here, probe_name, question_name, remembering, round_name
+from amemgym.llm.provider import Completion, Provider, Request, Usage, estimate_tokens, tokens_in
+from amemgym.llm.slots import Slots
+from amemgym.llm.stopwatch import Stopwatch, TimedRoom
 from amemgym.llm.v1config import LLMConfig, read_llm_config
 
 __all__ = [
@@ -67,7 +68,9 @@ __all__ = [
     "Refused",
     "Request",
     "RoleCount",
+    "Slots",
     "Stopwatch",
+    "TimedRoom",
     "Usage",
     "Watcher",
     "asks_endpoint",
@@ -90,6 +93,8 @@ __all__ = [
     "question_name",
     "reach",
     "read_llm_config",
+    "remembering",
     "round_name",
     "same_address",
+    "tokens_in",
 ]

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -50,12 +50,14 @@ class Address:
 
 
 class Journal:
-    """An episode's journal in a file, or in memory only where `path` is None."""
+    """An episode's journal in a file, or none where `path` is None.
+
+    What was kept before is held until it is taken, each reply once; what is appended was used, and is held no longer.
+    """
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
-        self._entries: dict[Address, list[Entry]] = defaultdict(list)
-        self._used: dict[Address, int] = defaultdict(int)
+        self._kept: dict[Address, deque[Entry]] = defaultdict(deque)
         self._file: BinaryIO | None = None
         self._whole = 0
         if path is not None and path.exists():
@@ -63,35 +65,33 @@ class Journal:
 
     def take(self, address: Address) -> Entry | None:
         """The next kept outcome of that call, or None if it has to be asked."""
-        used = self._used[address]
-        entries = self._entries.get(address)
-        if entries is None or used >= len(entries):
+        entries = self._kept.get(address)
+        if entries is None:
             return None
-        self._used[address] = used + 1
-        return entries[used]
+        entry = entries.popleft()
+        if not entries:
+            del self._kept[address]
+        return entry
 
     def append(self, address: Address, entry: Entry) -> Entry:
         """Keep an outcome; it is with the operating system when this returns. Gives back what was kept.
 
         Raises StorageError.
         """
+        kept = _without_keys(entry)
         record: dict[str, object] = {"at": address.place, "role": address.role, "request": address.request}
-        if entry.completion is not None:
-            usage = entry.completion.usage
-            record |= {"text": redact(entry.completion.text), "finish": entry.completion.finish}
+        if (completion := kept.completion) is not None:
+            usage = completion.usage
+            record |= {"text": completion.text, "finish": completion.finish}
             record |= {"input": usage.input, "output": usage.output, "estimated": usage.estimated}
             # only where the endpoint told: what is not known is not 0
             record |= {name: told for name in TOLD if (told := getattr(usage, name)) is not None}
-            record["seconds"] = round(entry.completion.seconds, 4)
-            if entry.completion.calls:
-                calls = ((call.id, call.name, call.arguments) for call in entry.completion.calls)
-                record["calls"] = [[redact(part) for part in call] for call in calls]
+            record["seconds"] = completion.seconds
+            if completion.calls:
+                record["calls"] = [[call.id, call.name, call.arguments] for call in completion.calls]
         else:
-            record["error"] = [redact(part) for part in entry.error or ()]
-        self._write(json.dumps(record, ensure_ascii=True).encode("ascii") + b"\n")
-        kept = _entry(record)
-        self._entries[address].append(kept)
-        self._used[address] += 1
+            record["error"] = kept.error
+        self._write(json.dumps(record).encode("ascii") + b"\n")
         return kept
 
     def close(self) -> None:
@@ -127,9 +127,19 @@ class Journal:
             try:
                 record = json.loads(line)
                 address = Address(record["at"], record["role"], record["request"])
-                self._entries[address].append(_entry(record))
+                self._kept[address].append(_entry(record))
             except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
                 continue  # a damaged line costs its own reply, which is asked again
+
+
+def _without_keys(entry: Entry) -> Entry:
+    """The outcome as it is kept: keys struck out, seconds as they are written."""
+    if entry.completion is None:
+        kind, sentence = entry.error or ("", "")
+        return Entry(error=(redact(kind), redact(sentence)))
+    said = entry.completion
+    calls = tuple(ToolCall(redact(call.id), redact(call.name), redact(call.arguments)) for call in said.calls)
+    return Entry(replace(said, text=redact(said.text), seconds=round(said.seconds, 4), calls=calls))
 
 
 def _entry(record: dict[str, object]) -> Entry:

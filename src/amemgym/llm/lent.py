@@ -144,7 +144,7 @@ class LentEndpoint:
         assert task is not None
         use.under_way.add(task)
         try:
-            with at(use.place.name, use.place.examines, memory=use.place.memory):
+            with at(use.place.name, use.place.examines, memory=use.place.memory, aside=use.place.aside):
                 yield
         except Exception as error:
             use.failure = use.failure or error

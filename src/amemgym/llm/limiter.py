@@ -1,16 +1,16 @@
 """The one limiter of an endpoint, shared by all doors to it: who may ask, and when.
 
-Calls wait in one queue and go in the order they came: where there is a place (`concurrency`), where the minute has room
-(`rpm`, `tpm`), where the endpoint has not asked everybody to wait, and where its circuit is closed or they are the one
-that tries. A 429 halves the places, once for all the calls that were under way together; answers add one at a time
-again. A place is held only while a call is really under way, so what waits or backs off holds none.
+Calls wait in one queue and go in the order they came, those aside after the others (`slots.py`): where there is a place
+(`concurrency`), where the minute has room (`rpm`, `tpm`), where the endpoint has not asked everybody to wait, and where
+its circuit is closed or they are the one that tries. A 429 halves the places, once for all the calls that were under
+way together; answers add one at a time again. A place is held only while a call is really under way, so what waits or
+backs off holds none.
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
-from collections import deque
 from collections.abc import Callable
 from itertools import count
 
@@ -19,6 +19,7 @@ from amemgym.llm.circuit import Circuit
 from amemgym.llm.clock import Backoff, Clock
 from amemgym.llm.limits import Limits
 from amemgym.llm.minute import Minute, Taken
+from amemgym.llm.slots import Waiting
 from amemgym.llm.stopwatch import Stopwatch
 
 #: seconds by which a timer may be early
@@ -81,7 +82,7 @@ class Limiter:
         self._cuts = 0
         self._strained = 0
         self._held_until = 0.0
-        self._queue: deque[tuple[asyncio.Future[Pass], int]] = deque()
+        self._queue: Waiting[tuple[asyncio.Future[Pass], int]] = Waiting()
         self._timer: asyncio.Task[None] | None = None
         self._due = 0.0
         self._say = say
@@ -213,7 +214,7 @@ class Limiter:
     def _pump(self) -> None:
         """Let in who may go, in order; come back when the next one may."""
         while self._queue:
-            turn, tokens = self._queue[0]
+            turn, tokens = self._queue.first
             if turn.done():  # cancelled
                 self._queue.popleft()
                 continue

@@ -1,18 +1,17 @@
 """The body of a chat completion's request, as bytes.
 
-Of a long conversation it is nearly all of a call's cost, so it is put together from the JSON of each message.
+Of a long conversation it is nearly all of a call's cost, so it is put together from the JSON that each message
+keeps.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from json.encoder import encode_basestring
 from typing import Any
 
 from amemgym.clean import clean
 from amemgym.llm.provider import Request
-from amemgym.messages import Message, whole
 from amemgym.tasks import Chat
 
 
@@ -25,12 +24,7 @@ def body_of(name: str, request: Request, parameters: Mapping[str, Any]) -> bytes
         asked = {key: clean(value) for key, value in request.task.body.items() if key not in optional}
         return _bytes({"model": name, **parameters, **asked})
     head = _bytes({"model": name, **parameters})
-    return b'%b,"messages":[%b]}' % (head[:-1], b",".join(map(message_json, request.messages)))
-
-
-def message_json(message: Message) -> bytes:
-    """`message.as_chat()` as JSON."""
-    return f'{{"role":"{message.role}","content":{encode_basestring(whole(message.content))}}}'.encode()
+    return b'%b,"messages":[%b]}' % (head[:-1], b",".join([message.chat_json for message in request.messages]))
 
 
 def wants_any_json(chat: Chat) -> bool:

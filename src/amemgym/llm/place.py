@@ -6,9 +6,7 @@ agent's, its memory's, the simulated user's) has it without passing it through. 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from typing import Literal
 
@@ -24,13 +22,14 @@ class Place:
 
     `examines` is what is asked there where it is no conversation: the role under which an assistant's calls are
     counted. `labels` are the exam's, for a model that solves tasks itself. `memory` is what a memory does that is at
-    work there.
+    work there. `aside` says that nothing which goes on waits for what is done there.
     """
 
     name: str = ""
     examines: str | None = None
     labels: Labels | None = None
     memory: MemoryUse | None = None
+    aside: bool = False
 
 
 NOWHERE = Place()
@@ -42,16 +41,37 @@ def here() -> Place:
     return _current.get()
 
 
-@contextmanager
+class _At:
+    """A class, as a context manager made by a generator takes several times as long, and each call needs some."""
+
+    __slots__ = ("_place", "_token")
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+
+    def __enter__(self) -> None:
+        self._token: Token[Place] = _current.set(self._place)
+
+    def __exit__(self, *_: object) -> None:
+        _current.reset(self._token)
+
+
 def at(
-    name: str, examines: str | None = None, labels: Labels | None = None, memory: MemoryUse | None = None
-) -> Iterator[None]:
+    name: str,
+    examines: str | None = None,
+    labels: Labels | None = None,
+    memory: MemoryUse | None = None,
+    *,
+    aside: bool = False,
+) -> _At:
     """Everything inside happens at that place."""
-    token = _current.set(Place(name, examines, labels, memory))
-    try:
-        yield
-    finally:
-        _current.reset(token)
+    return _At(Place(name, examines, labels, memory, aside))
+
+
+def remembering(use: MemoryUse) -> _At:
+    """Everything inside is done by a memory, at the place where it is used, without the exam's labels."""
+    place = here()
+    return _At(Place(place.name, place.examines, None, use, place.aside))
 
 
 def round_name(period: int, session: int, round_: int) -> str:

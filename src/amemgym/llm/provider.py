@@ -71,7 +71,12 @@ class Provider(Protocol):
 
 def estimate_tokens(texts: Iterable[str]) -> int:
     """Characters / 4, rounded up: a rough count for text whose tokenizer is not known."""
-    return math.ceil(sum(map(len, texts)) / CHARACTERS_PER_TOKEN)
+    return tokens_in(sum(map(len, texts)))
+
+
+def tokens_in(characters: int) -> int:
+    """The same for who has counted the characters."""
+    return math.ceil(characters / CHARACTERS_PER_TOKEN)
 
 
 def estimate_usage(messages: Sequence[Message], text: str) -> Usage:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from amemgym.llm.clock import Clock
+from amemgym.together import Room
 
 
 class Stopwatch:
@@ -49,3 +50,23 @@ class Stopwatch:
         elif not stands and self._standing_since is not None:
             self._stood += self._clock.now() - self._standing_since
             self._standing_since = None
+
+
+class TimedRoom:
+    """A room that an episode's questions wait for before they come to the door: who waits for it waits for a turn."""
+
+    def __init__(self, room: Room, stopwatch: Stopwatch) -> None:
+        self._room = room
+        self._stopwatch = stopwatch
+
+    async def acquire(self) -> None:
+        self._stopwatch.asks()
+        self._stopwatch.waits()
+        try:
+            await self._room.acquire()
+        finally:
+            self._stopwatch.goes_on()
+            self._stopwatch.has_asked()
+
+    def release(self) -> None:
+        self._room.release()

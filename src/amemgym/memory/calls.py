@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import ExitStack
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -18,8 +18,7 @@ from weakref import WeakValueDictionary
 import anyio
 
 from amemgym.errors import AMemGymError, MemoryFailed, raised
-from amemgym.llm import at, here
-from amemgym.llm.place import MemoryUse
+from amemgym.llm import here, remembering
 from amemgym.memory.protocol import Item, Memory, MemoryMaker, Tools
 from amemgym.messages import Message, whole
 from amemgym.secrets import redact
@@ -38,7 +37,7 @@ def new_memory(make: MemoryMaker, tools: Tools) -> Memory:
     """An empty memory with its tools; where it needs an endpoint, with one of its own. Raises MemoryFailed."""
     place = here()
     try:
-        with at(place.name, place.examines, memory="write"):  # labels are the exam's
+        with remembering("write"):  # labels are the exam's
             memory = make()
     except AMemGymError:
         raise
@@ -53,8 +52,13 @@ def new_memory(make: MemoryMaker, tools: Tools) -> Memory:
 async def write_to(memory: Memory, messages: Sequence[Message], now: datetime) -> None:
     """`memory.write`. Raises MemoryFailed, or a ModelError."""
     # a broken emoji can be said, but a memory may keep it in a file or send it somewhere
-    readable = [replace(message, content=whole(message.content)) for message in messages]
-    await _call(memory, "write", readable, now)
+    await _call(memory, "write", [_readable(message) for message in messages], now)
+
+
+def is_quick_to_write(memory: Memory) -> bool:
+    """Whether a write neither asks anybody nor waits for anything, so that there is nothing to do beside it."""
+    kind = type(memory)
+    return not (kind.blocking or kind.needs_endpoint or inspect.iscoroutinefunction(memory.write))
 
 
 async def read_from(memory: Memory, query: str, now: datetime, k: int) -> tuple[Item, ...]:
@@ -102,19 +106,21 @@ async def _call(memory: Memory, what: str, *arguments: object) -> Any:
     if _given_up and id(memory) in _given_up:
         raise MemoryFailed(f"its memory {_name(memory)} is still at work on a call that was given up")
     method: Callable[..., Any] = getattr(memory, what)
-    place = here()
+    endpoint = memory.tools.endpoint
     try:
-        with ExitStack() as stack:
-            use: MemoryUse = "read" if what == "read" else "write"
-            stack.enter_context(at(place.name, place.examines, memory=use))  # labels are the exam's
-            if memory.tools.endpoint is not None:
-                stack.enter_context(memory.tools.endpoint.in_use())
+        # labels are the exam's
+        with (
+            remembering("read" if what == "read" else "write"),
+            nullcontext() if endpoint is None else endpoint.in_use(),
+        ):
             # whoever waited for the endpoint in the event loop would wait for himself: it is served there
             waits = type(memory).blocking or type(memory).needs_endpoint
             if waits and not inspect.iscoroutinefunction(method):
                 result = await _in_thread(memory, lambda: method(*arguments))
             else:
                 result = method(*arguments)
+            if result is None or type(result) is list:  # what most give, and no awaitable
+                return result
             return await result if isinstance(result, Awaitable) or inspect.isawaitable(result) else result
     except AMemGymError:
         raise
@@ -142,6 +148,11 @@ async def _in_thread(memory: Memory, call: Callable[[], Any]) -> Any:
             elif not at_work.cancelled():
                 at_work.exception()  # nobody is told: the cancellation says enough
             raise
+
+
+def _readable(message: Message) -> Message:
+    content = whole(message.content)
+    return message if content is message.content else replace(message, content=content)
 
 
 def _name(memory: Memory) -> str:

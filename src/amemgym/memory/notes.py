@@ -12,6 +12,7 @@ from amemgym.memory.store import ItemStore
 from amemgym.memory.units import as_item
 from amemgym.messages import Message
 from amemgym.tasks import DescribeNote, Description, Evolution, EvolveNotes, Note
+from amemgym.together import side_by_side
 
 #: earlier notes that a new one is compared with
 NEIGHBOURS = 5
@@ -37,10 +38,9 @@ class NoteMemory(Memory):
         self._store = ItemStore()
 
     async def write(self, messages: Sequence[Message], now: datetime) -> None:
-        for message in messages:
-            item = as_item(message, now)
-            described = await self.tools.model.ask(DescribeNote(item.text))
-            note = Note(item.text, item.time or now, described.value or Description())
+        items = [as_item(message, now) for message in messages]
+        for item, about in zip(items, await self._described([item.text for item in items]), strict=True):
+            note = Note(item.text, item.time or now, about)
             near = self._store.nearest(_searched(note), NEIGHBOURS, self.tools.embedder)
             change = Evolution()
             if near:
@@ -53,6 +53,18 @@ class NoteMemory(Memory):
             key = self._store.add(Item(_searched(note)))
             self._notes[key] = note
             self._links[key] = tuple(near[number] for number in change.links)
+
+    async def _described(self, texts: Sequence[str]) -> list[Description]:
+        """What is noted about each text. That depends on no other, so it is asked for side by side; but of a text that
+        is said twice in turn, as which of two equal requests gets which reply must not depend on which is quicker."""
+
+        async def described(text: str) -> list[Description]:
+            answers = [await self.tools.model.ask(DescribeNote(text)) for _ in range(texts.count(text))]
+            return [answer.value or Description() for answer in answers]
+
+        different = list(dict.fromkeys(texts))
+        found = dict(zip(different, await side_by_side(map(described, different)), strict=True))
+        return [found[text].pop(0) for text in texts]
 
     def read(self, query: str, now: datetime, k: int) -> list[Item]:
         found: dict[int, None] = {}

@@ -18,20 +18,26 @@ class ItemStore:
         self._next = 0
         self._index: VectorIndex = ExactIndex() if index is None else index
         self._indexed: set[int] = set()
+        #: what is not indexed yet, or not as it is now
+        self._new: set[int] = set()
 
     def add(self, item: Item) -> int:
         key = self._next
         self.items[key] = item
+        self._new.add(key)
         self._next += 1
         return key
 
     def replace(self, key: int, item: Item) -> None:
         self.items[key] = item
-        self._forget(key)
+        self._new.add(key)  # its vector is replaced when it is needed
 
     def remove(self, key: int) -> None:
         del self.items[key]
-        self._forget(key)
+        self._new.discard(key)
+        if key in self._indexed:
+            self._index.remove(key)
+            self._indexed.discard(key)
 
     def nearest(self, text: str, k: int, embedder: Embedder) -> list[int]:
         """Keys of the k items nearest to a text, best first."""
@@ -44,24 +50,23 @@ class ItemStore:
 
     def embed(self, embedder: Embedder) -> None:
         """Index what is not indexed yet."""
-        new = sorted(self.items.keys() - self._indexed)
+        if not self._new:
+            return
+        new = sorted(self._new)
         for key, vector in zip(new, embedder.embed([self.items[key].text for key in new]), strict=True):
             self._index.put(key, vector)
         self._indexed.update(new)
+        self._new.clear()
 
     def copy(self) -> ItemStore:
         """A store of the same content that goes its own way from here."""
         twin = ItemStore(self._index.copy())
-        twin.items, twin._next, twin._indexed = dict(self.items), self._next, set(self._indexed)
+        twin.items, twin._next = dict(self.items), self._next
+        twin._indexed, twin._new = set(self._indexed), set(self._new)
         return twin
 
     def as_list(self) -> list[Item]:
         return [self.items[key] for key in sorted(self.items)]
-
-    def _forget(self, key: int) -> None:
-        if key in self._indexed:
-            self._index.remove(key)
-            self._indexed.discard(key)
 
 
 class StoreMemory(Memory):

@@ -6,11 +6,11 @@ So the same path runs with and without a model, and no test has to imitate a pro
 
 from __future__ import annotations
 
-import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import ClassVar, Generic, TypeVar
 
 from amemgym.messages import Message
@@ -54,11 +54,15 @@ class Task(ABC, Generic[T]):
 
 
 def digest(task: Task[T], messages: Sequence[Message]) -> str:
-    """What makes two requests the same: the kind of task, every message and what else distinguishes it, by hash."""
-    hasher = hashlib.sha256(task.name.encode() + task.distinguishes().encode("utf-8", "surrogatepass"))
-    for message in messages:
-        hasher.update(b"\x1e" + message.role.encode() + b"\x1f" + message.content.encode("utf-8", "surrogatepass"))
-    return hasher.hexdigest()[:32]
+    """What makes two requests the same: the kind of task, every message and what else distinguishes it, by hash.
+
+    A message is hashed once, however many requests it stands in: a request's hash is made of its messages' hashes.
+    """
+    beside = task.distinguishes()
+    if beside:
+        beside = sha256(beside.encode("utf-8", "surrogatepass")).hexdigest()
+    parts = [message.digest for message in messages]
+    return sha256(b"%s %s\x1e" % (task.name.encode(), beside.encode()) + b"".join(parts)).hexdigest()[:32]
 
 
 def listed(variables: Mapping[str, Sequence[str]]) -> str:

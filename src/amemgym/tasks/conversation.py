@@ -15,12 +15,10 @@ from amemgym.tasks.prompts import Prompts
 
 def assistant_messages(context: Context, prompts: Prompts) -> list[Message]:
     """The system prompt with what memory gave back, then the conversation."""
-    if context.memories:
-        lines = "\n".join(f"- {memory}" for memory in context.memories)
-        system = prompts.fill("assistant_with_memories", memories=lines)
-    else:
-        system = prompts.fill("assistant")
-    return [Message("system", system), *context.conversation]
+    if not context.memories:
+        return [prompts.system("assistant"), *context.conversation]
+    lines = "\n".join(f"- {memory}" for memory in context.memories)
+    return [Message("system", prompts.fill("assistant_with_memories", memories=lines)), *context.conversation]
 
 
 @dataclass(frozen=True)

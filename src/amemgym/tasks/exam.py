@@ -55,7 +55,7 @@ class ChooseKnowing(Task[int]):
     def messages(self, prompts: Prompts) -> list[Message]:
         known = "\n".join(f"- {name}: {value}" for name, value in self.known)
         text = prompts.fill("upper_bound", known=known, question=self.question, options=_numbered(self.options))
-        return [Message("system", prompts.fill("assistant")), Message("user", text)]
+        return [prompts.system("assistant"), Message("user", text)]
 
     def parse(self, reply: str | None) -> Parsed[int]:
         return _as_parsed(parse_choice(reply, self.options))

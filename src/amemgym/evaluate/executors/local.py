@@ -1,26 +1,32 @@
-"""Jobs played in this process, in its event loop."""
+"""Jobs played in this process, in its event loop: episodes in one lane, upper bounds in another.
+
+An upper bound is no chain of calls, so it takes no episode's place. More episodes are under way than calls may be, as
+those that have conversed to their end may still wait for exams; only so many, as each holds its memories meanwhile.
+"""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
 
 from amemgym.evaluate.jobs import Ended, Job
 from amemgym.evaluate.worker import Worker
-from amemgym.together import first_failure
+from amemgym.llm import Slots
+from amemgym.together import side_by_side
+
+#: episodes under way for each call that may be
+EPISODES_A_CALL = 2
 
 
 async def play_here(worker: Worker, jobs: Sequence[Job], at_once: int, take: Callable[[Ended], None]) -> None:
-    """Play the jobs, so many at once. Raises the first failure that ends the run."""
-    episodes = asyncio.Semaphore(at_once)
+    """Play the jobs in order, `at_once` being the calls that may be under way. Raises the first failure that ends the
+    run."""
 
     async def one(job: Job) -> None:
-        async with episodes:
-            take(await worker.play(job))
+        take(await worker.play(job))
 
-    try:
-        async with asyncio.TaskGroup() as group:
-            for job in jobs:
-                group.create_task(one(job))
-    except BaseExceptionGroup as failures:
-        raise first_failure(failures) from failures
+    def lane(wanted: Sequence[Job], number: int) -> Coroutine[Any, Any, list[None]]:
+        return side_by_side((one(job) for job in wanted), Slots(number))
+
+    episodes, bounds = ([job for job in jobs if bool(job.agent) is kind] for kind in (True, False))
+    await side_by_side([lane(episodes, EPISODES_A_CALL * at_once), lane(bounds, at_once)])
