@@ -30,9 +30,7 @@ from amemgym.evaluate import (
 from amemgym.evaluate.claimed import kind_of
 from amemgym.evolution import EVOLUTION
 from amemgym.generate import load_dataset
-from amemgym.llm import (
-    know_keys,
-)
+from amemgym.llm import Budget, know_keys
 from amemgym.llm.prices import PriceList
 from amemgym.memory import Memory
 from amemgym.planning import RunPlan, plan_run
@@ -130,6 +128,7 @@ def run_spec(
     journals: Path | None = None,
     part_of: Path | None = None,
     way_on: str | None = None,
+    budget: Budget | None = None,
 ) -> RunReport:
     """The same from a RunSpec.
 
@@ -143,6 +142,7 @@ def run_spec(
             not asked again where the same call is made at the same place.
         part_of: the directory of an undertaking that this run is a part of, which is what is resumed if it fails.
         way_on: how an error says to go on, if not with `amemgym resume`.
+        budget: what may be spent, where it is that of several runs together.
     """
     watcher = watcher or RunWatcher()
     plan = plan_run(spec, watcher, classes, user_key, dataset, agents)
@@ -151,7 +151,8 @@ def run_spec(
     directory = RunDirectory(out or spec.out or default_directory(plan.manifest))
     if spec.prices is None and (begun := directory.manifest_or_none()):
         plan = replace(plan, prices=PriceList.recorded(begun.get("prices") or plan.manifest["prices"]))
-    run = _run(plan, spec, directory, watcher, coachings, part_of)
+    run = _run(plan, spec, directory, watcher, coachings, part_of, budget)
+    run.check_budget()
     if not directory.is_claimed:
         run.check()
     with directory.lock():
@@ -176,7 +177,9 @@ def run_spec(
 def check_spec(spec: RunSpec, agents: Sequence[AgentSpec], dataset: Dataset) -> None:
     """Raises what `run_spec` would raise before anything is written, for who writes something before it."""
     plan = plan_run(spec, RunWatcher(), agents=agents, dataset=dataset)
-    _run(plan, spec, RunDirectory(default_directory(plan.manifest)), RunWatcher()).check()
+    run = _run(plan, spec, RunDirectory(default_directory(plan.manifest)), RunWatcher())
+    run.check_budget()
+    run.check()
 
 
 def _run(
@@ -186,9 +189,10 @@ def _run(
     watcher: RunWatcher,
     coachings: Coachings | None = None,
     part_of: Path | None = None,
+    budget: Budget | None = None,
 ) -> Run:
     played = (plan.dataset, plan.agents, plan.model, plan.user_model, plan.rules)
-    return Run(spec, *played, directory, watcher, plan.recorded, coachings, part_of)
+    return Run(spec, *played, directory, watcher, plan.recorded, coachings, part_of, budget, plan.prices)
 
 
 def resume(directory: str | Path, *, watcher: RunWatcher | None = None, **settings: Any) -> RunReport:

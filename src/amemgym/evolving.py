@@ -109,6 +109,7 @@ def evolve_spec(spec: EvolveSpec, *, out: str | Path | None = None, watcher: Run
         agent = replace(agent, policies=(start,))  # all arms begin alike
     arms = arms_of(agent, spec.feedback)
     manifest = _manifest(spec, dataset, split, agent, start, prompts)
+    budget = spec.run.spending()  # of both runs together
     directory = EvolutionDirectory(
         out or spec.run.out or default_directory("evolve", dataset.name, manifest["fingerprint"])
     )
@@ -144,6 +145,7 @@ def evolve_spec(spec: EvolveSpec, *, out: str | Path | None = None, watcher: Run
             agents=[agent, *(arm.training() for arm in arms)],
             coachings=evolutions,
             part_of=directory.path,
+            budget=budget,
         )
         raise_for_failures(training, part_of=directory.path)
         for evolution in evolutions.values():
@@ -155,6 +157,7 @@ def evolve_spec(spec: EvolveSpec, *, out: str | Path | None = None, watcher: Run
             dataset=dataset,
             agents=[agent, *_learned(arms, evolutions)],
             part_of=directory.path,
+            budget=budget,
         )
         raise_for_failures(held_out, part_of=directory.path)
         # a revision is asked of the agent's model, at the rate that the training run began with

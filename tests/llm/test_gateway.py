@@ -293,7 +293,7 @@ async def test_nothing_of_an_address_is_kept(tmp_path: Path) -> None:
 @in_loop
 async def test_two_addresses_keep_their_places_and_journals_apart() -> None:
     provider = Scripted(said)
-    door = Door(provider, asyncio.Semaphore(8))
+    door = Door(provider, 8)
     lines = [line_for(), line_for()]
     async with Gateway() as gateway:
         one, other = (gateway.for_episode(line, door, embedder()).lend(lambda chat: None) for line in lines)
@@ -349,7 +349,7 @@ async def test_it_does_not_serve_where_a_proxy_would_listen(monkeypatch: pytest.
 async def test_old_journals_keep_their_bytes(tmp_path: Path) -> None:
     """A line without tool calls is written as ever."""
     journal = Journal(tmp_path / "j.jsonl")
-    model = line_for(journal).model(Door(Scripted(), asyncio.Semaphore(1)), "memory")
+    model = line_for(journal).model(Door(Scripted(), 1), "memory")
     chat = Chat({"messages": [{"role": "user", "content": "Hi."}]})
     await model.complete(chat)
     journal.close()

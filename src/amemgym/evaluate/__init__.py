@@ -25,9 +25,11 @@ from amemgym.evaluate.results import (
 )
 from amemgym.evaluate.run import Run, RunOutcome
 from amemgym.evaluate.rundir import RunDirectory
+from amemgym.evaluate.shard import Shard, played_users, shard_of, whole
 from amemgym.evaluate.spec import FREE_SETTINGS, SHARED_SETTINGS, RunSpec, check_addresses, make_spec, read_config
 from amemgym.evaluate.upperbound import variants_of
 from amemgym.evaluate.watch import RunWatcher
+from amemgym.evaluate.worker import Worker
 
 __all__ = [
     "FREE_SETTINGS",
@@ -50,8 +52,10 @@ __all__ = [
     "RunSpec",
     "RunWatcher",
     "Seat",
+    "Shard",
     "UpperBoundAnswer",
     "UpperBoundResult",
+    "Worker",
     "blaming",
     "check_addresses",
     "default_directory",
@@ -62,6 +66,7 @@ __all__ = [
     "make_spec",
     "needs_endpoint",
     "place_of_model",
+    "played_users",
     "priced_models",
     "put_to_copy",
     "read_config",
@@ -69,5 +74,7 @@ __all__ = [
     "recorded_data",
     "resumable",
     "resumable_agent",
+    "shard_of",
     "variants_of",
+    "whole",
 ]

@@ -13,6 +13,7 @@ from amemgym.agents import AgentSpec, is_agent_file
 from amemgym.env import Rules
 from amemgym.evaluate.offpolicy import Recorded
 from amemgym.evaluate.rundir import FORMAT, played_text
+from amemgym.evaluate.shard import described, fingerprint, shard_of, whole
 from amemgym.evaluate.spec import RunSpec
 from amemgym.evaluate.upperbound import bound_names, description
 from amemgym.llm import USER_URL, ModelSettings, asks_endpoint, box_settings, describe_model, embedder_identity, located
@@ -73,6 +74,7 @@ def make_manifest(
         "off_policy": recorded.described() if recorded else None,
         "language": spec.language,
         "prompts": prompts_for(spec.language).hashes(TEMPLATES),
+        **({} if spec.shard is None else {"shard": described(spec.shard)}),
     }
     settings = resumable(spec, model, user_model)
     if spec.off_policy is not None:
@@ -80,10 +82,10 @@ def make_manifest(
         # a resume must not find another first one
         settings["off_policy_agent"] = recorded.taken_from if recorded else spec.off_policy_agent
     bounds = bound_names(agents, model) if spec.upper_bound else {}
-    names = {described: name for described, (name, _) in bounds.items()}
+    names = {said: name for said, (name, _) in bounds.items()}
     return {
         "format": FORMAT,
-        "fingerprint": _sha256(files.canonical_json(compared)),
+        "fingerprint": fingerprint(compared),
         "data": {"name": dataset.name, **describe_data(dataset)},
         "compared": compared,
         # whose upper bound counts: for the run as a whole, and for each agent
@@ -115,7 +117,7 @@ def resumable(spec: RunSpec, model: ModelSettings, user_model: ModelSettings) ->
     # the rates of a file of prices are kept, which may be gone when the run goes on
     settings = spec.model_dump(mode="json", exclude={"out", "prices"})
     settings["data"] = spec.data if is_data_name(spec.data) else str(files.at_home(spec.data).absolute())
-    for name in ("off_policy", "policy"):
+    for name in ("off_policy", "policy", "prices"):
         if settings[name] is not None:
             settings[name] = str(files.at_home(settings[name]).absolute())
     settings["model"] = located(spec.model)
@@ -128,15 +130,11 @@ def resumable(spec: RunSpec, model: ModelSettings, user_model: ModelSettings) ->
     return settings
 
 
-def _sha256(text: str) -> str:
-    return files.sha256(text.encode("utf-8"))
-
-
 def describe_data(dataset: Dataset) -> dict[str, Any]:
     """The played part: its source's hash and its own as it is kept, users, questions, exams (one agent, one trial)."""
     return {
         "sha256": dataset.sha256,
-        "played": _sha256(played_text(dataset)),
+        "played": files.sha256(played_text(dataset).encode("utf-8")),
         "users": len(dataset),
         "questions": sum(len(scenario.qas) for scenario in dataset),
         "exams": sum(len(scenario.qas) * len(scenario.periods) for scenario in dataset),
@@ -144,10 +142,12 @@ def describe_data(dataset: Dataset) -> dict[str, Any]:
 
 
 def default_directory(manifest: dict[str, Any]) -> Path:
-    """runs/<data>-<model>-<fingerprint>: two settings never share one."""
+    """runs/<data>-<model>-<fingerprint>: two settings never share one. A shard is called after its whole run."""
     model = str(manifest["compared"]["model"]["model"])
     readable = files.slug(f"{manifest['data']['name']} {model}").rpartition("-")[0]
-    return Path("runs") / f"{readable}-{manifest['fingerprint'][:8]}"
+    part = shard_of(manifest)
+    which = "" if part is None else f"-shard-{part.number}-of-{part.of}"
+    return Path("runs") / f"{readable}-{whole(manifest)['fingerprint'][:8]}{which}"
 
 
 def resumable_agent(agent: str) -> str:

@@ -77,6 +77,11 @@ class _OffPolicy(BaseModel):
     agent: str
 
 
+class _Shard(BaseModel):
+    number: int = Field(ge=1)
+    of: int = Field(ge=1)
+
+
 class _Compared(BaseModel):
     amemgym: str
     protocol: _Protocol
@@ -87,6 +92,7 @@ class _Compared(BaseModel):
     seed: int
     trials: int = Field(ge=1)
     off_policy: _OffPolicy | None = None
+    shard: _Shard | None = None
 
 
 class _Data(BaseModel):

@@ -1,6 +1,7 @@
 """Models: the one door every call goes through, the journal that keeps each reply, and the providers behind it."""
 
 from amemgym.llm.box import box_settings, reach
+from amemgym.llm.budget import Budget
 from amemgym.llm.door import Answer, Door, Line, Model, Watcher
 from amemgym.llm.doors import Doors
 from amemgym.llm.embed import Embedder, embedder, embedder_identity
@@ -31,6 +32,7 @@ from amemgym.llm.models import (
 )
 from amemgym.llm.place import at, here, probe_name, question_name, round_name
 from amemgym.llm.provider import Completion, Provider, Request, Usage, estimate_tokens
+from amemgym.llm.stopwatch import Stopwatch
 from amemgym.llm.v1config import LLMConfig, read_llm_config
 
 __all__ = [
@@ -46,6 +48,7 @@ __all__ = [
     "USER_KEY",
     "USER_URL",
     "Answer",
+    "Budget",
     "Completion",
     "Door",
     "Doors",
@@ -64,6 +67,7 @@ __all__ = [
     "Refused",
     "Request",
     "RoleCount",
+    "Stopwatch",
     "Usage",
     "Watcher",
     "asks_endpoint",

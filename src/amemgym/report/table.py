@@ -65,6 +65,11 @@ def notes(scores: Mapping[str, Any]) -> list[str]:
 def remarks(scores: Mapping[str, Any]) -> list[str]:
     """What the numbers stand on: who played, why there are no intervals, and what each agent's leave out."""
     found = []
+    if part := scores.get("shard"):
+        found.append(
+            f"shard {part['number']} of {part['of']}: the scores are of its users alone; bring all together with"
+            " amemgym merge"
+        )
     if any(agent["diagnosis"] for agent in scores["agents"].values()):
         found.append(
             f"{FAILURES}: shares of all exams that are wrong since a fact was never known, is known no more, or was not"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from amemgym.evaluate import EpisodeResult, FailedEpisode, UpperBoundResult
+from amemgym.evaluate import EpisodeResult, FailedEpisode, UpperBoundResult, played_users
 from amemgym.scenario import Dataset, Scenario
 from amemgym.scores.bounds import Bounds, bounds_by_agent, bounds_by_model
 from amemgym.scores.by_user import by_user
@@ -60,6 +60,7 @@ def summarise(
         "user_model": compared["user_model"]["model"],
         "seed": compared["seed"],
         "trials": compared["trials"],
+        **({"shard": compared["shard"]} if compared.get("shard") else {}),
         "random": random_accuracy(played),
         "random_n": len(played),
         "upper_bound": bound.value,
@@ -106,7 +107,7 @@ def _agent(
     exams = [exam for episode in episodes for exam in episode.exams]
     bound = upper_bound_accuracy(cells)
     by_trial = [accuracy(cells_of(e for e in episodes if e.trial == trial)) for trial in _trials(manifest)]
-    planned = manifest["data"]["users"] * manifest["compared"]["trials"]
+    planned = len(played_users(manifest)) * manifest["compared"]["trials"]
     return {
         "overall": overall.value,
         "n": overall.n,
@@ -215,14 +216,14 @@ def _mean(mean: Mean) -> dict[str, Any]:
 def _is_finished(
     manifest: Mapping[str, Any], episodes: Sequence[EpisodeResult], upper_bounds: Sequence[UpperBoundResult]
 ) -> bool:
-    """Whether every episode and every upper bound that the run wants is there."""
-    compared, wanted, users = manifest["compared"], manifest["upper_bound"], manifest["data"]["users"]
+    """Whether every episode and every upper bound that the run wants is there; of a shard, those of its users."""
+    compared, wanted, users = manifest["compared"], manifest["upper_bound"], played_users(manifest)
     if "imported" in compared:  # nothing more will come
         return True
     names = {name for name in (wanted["run"], *wanted["agents"].values()) if name}
     bounds = {(result.model, result.user) for result in upper_bounds}
-    return len(episodes) == users * compared["trials"] * len(compared["agents"]) and bounds >= {
-        (name, user) for name in names for user in range(users)
+    return len(episodes) == len(users) * compared["trials"] * len(compared["agents"]) and bounds >= {
+        (name, user) for name in names for user in users
     }
 
 
