@@ -288,9 +288,9 @@ def test_paper_is_light_has_charts_and_tables_and_no_controls(report: Report, op
     page.emulate_media(media="print")
     expect(page.locator("details.exam:visible")).to_have_count(1)
     closed = "document.querySelectorAll('details.printed:not([open])').length"
-    assert page.evaluate(closed) == 4
+    assert page.evaluate(closed) == 5
     assert page.evaluate(f"dispatchEvent(new Event('beforeprint')), {closed}") == 0
-    assert page.evaluate(f"dispatchEvent(new Event('afterprint')), {closed}") == 4
+    assert page.evaluate(f"dispatchEvent(new Event('afterprint')), {closed}") == 5
 
 
 def test_it_can_be_used_by_keyboard(report: Report, opened: Opener) -> None:
