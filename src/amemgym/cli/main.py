@@ -16,6 +16,7 @@ from amemgym.cli.audit import audit_command
 from amemgym.cli.card import card_command
 from amemgym.cli.check_memory import check_memory_command
 from amemgym.cli.compare import compare_command
+from amemgym.cli.estimate import estimate_command
 from amemgym.cli.evolve import evolve_command
 from amemgym.cli.generate import generate_command
 from amemgym.cli.import_ import import_command
@@ -44,6 +45,7 @@ app = typer.Typer(
 )
 COMMANDS: dict[str, Callable[..., None]] = {
     "run": run_command,
+    "estimate": estimate_command,
     "resume": resume_command,
     "score": score_command,
     "report": report_command,
