@@ -18,7 +18,7 @@ from amemgym.agents import AgentSpec
 from amemgym.api import asked_for
 from amemgym.errors import UsageError
 from amemgym.evaluate import RunSpec, RunWatcher
-from amemgym.evaluate.forecast import UPPER_BOUND, RoleEstimate, RunEstimate
+from amemgym.evaluate.forecast import EMBEDDING, UPPER_BOUND, RoleEstimate, RunEstimate
 from amemgym.evaluate.rehearse import Played, Rehearsal, try_agent
 from amemgym.evaluate.strata import strata
 from amemgym.evaluate.upperbound import bound_names, description
@@ -43,8 +43,6 @@ SAMPLED_PERIODS = 2
 LATENCY = 2.0
 #: roles in the order of the table; a memory's stand behind the assistant
 ROLES = ("assistant", "memory", "embedding", "user", "exam", "probe", "probe embedding", UPPER_BOUND)
-#: roles that ask the run's embedder, which is on this machine
-EMBEDDING = ("embedding", "probe embedding")
 
 
 def estimate(
@@ -294,13 +292,13 @@ class _Estimator:
         if latency is None:
             yield f"{whose}, by the offline model itself; tokens are characters / 4"
         else:
-            yield f"{whose}, with stand-ins for the models; tokens by {tokenizer().name}"
+            yield f"{whose}, with stand-ins for the models"
             if taken.calls:
-                yield f"lengths and tokens by a sample of {taken.calls} replies"
+                yield f"lengths and tokens are those of a sample of {taken.calls} replies"
             else:
                 yield (
-                    f"replies are taken to be of usual length ({REPLY:,} characters, the simulated user's {FOLLOW_UP});"
-                    " for the model's own, and for tokens as its endpoint counts them: --sample 3"
+                    f"tokens: {tokenizer().name}; replies are taken to be of usual length ({REPLY:,} characters, the"
+                    f" simulated user's {FOLLOW_UP}). As the model replies and its endpoint counts: --sample 5"
                 )
         for name, why in self._unknown.items():
             yield f"{name}: unknown ({why})"

@@ -17,7 +17,7 @@ from amemgym.cli.progress import Bars
 from amemgym.cli.run import run_command, settled
 from amemgym.estimating import estimate_spec
 from amemgym.evaluate import UPPER_BOUND, RoleEstimate, RunEstimate, RunWatcher
-from amemgym.evaluate.forecast import dollars
+from amemgym.evaluate.forecast import dollars, sums
 from amemgym.report.table import print_whole
 
 #: flags of `amemgym run` that say nothing of what a run takes; they are taken, so that its command line is one of these
@@ -107,7 +107,8 @@ def _table(found: RunEstimate) -> Table:
 
 
 def _cells(roles: Sequence[RoleEstimate], users: int, is_whole: bool = True) -> list[str]:
-    counts = [sum(getattr(role, name) for role in roles) for name in ("calls", "input", "output")]
+    is_one = len(roles) == 1  # also one that is in no sum
+    counts = (roles[0].calls, roles[0].input, roles[0].output) if is_one else sums(roles)
     cost = dollars(roles) if is_whole else None
     prices = (
         ["unknown"] * 2 if cost is None else [f"{cost:,.2f}" if cost >= 1 else f"{cost:.4f}", f"{cost / users:.4f}"]
@@ -124,7 +125,7 @@ def _whole(found: RunEstimate) -> str:
     told = f"US$ {cost:,.2f}" if len(known) == len(found.roles) else f"US$ {cost:,.2f} and what has no known price"
     told = told if known else "price unknown"
     beside = " without what is unknown" if found.unknown else ""
-    each = _each([found.calls, found.input, found.output], found.users)
+    each = _each(sums(found.roles), found.users)
     return (
         f"{'' if found.exact else 'about '}{found.calls:,} calls, {found.input:,} tokens in and {found.output:,} out,"
         f" {told} for {users}{trials}{beside}; a user: {each}"

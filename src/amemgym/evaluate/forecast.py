@@ -8,6 +8,8 @@ from typing import Any
 
 #: what stands in place of an agent's name beside the role of the same name
 UPPER_BOUND = "upper bound"
+#: roles that ask the run's embedder, which is on this machine; as in scores.json, they are in no sum
+EMBEDDING = ("embedding", "probe embedding")
 
 
 @dataclass(frozen=True)
@@ -56,15 +58,15 @@ class RunEstimate:
 
     @property
     def calls(self) -> int:
-        return sum(role.calls for role in self.roles)
+        return sums(self.roles)[0]
 
     @property
     def input(self) -> int:
-        return sum(role.input for role in self.roles)
+        return sums(self.roles)[1]
 
     @property
     def output(self) -> int:
-        return sum(role.output for role in self.roles)
+        return sums(self.roles)[2]
 
     @property
     def usd(self) -> float | None:
@@ -97,7 +99,13 @@ def dollars(roles: Iterable[RoleEstimate]) -> float | None:
     return sum(known) if len(known) == len(costs) else None
 
 
+def sums(roles: Iterable[RoleEstimate]) -> tuple[int, int, int]:
+    """Calls of models, tokens in and out."""
+    asked = [role for role in roles if role.role not in EMBEDDING]
+    return sum(role.calls for role in asked), sum(role.input for role in asked), sum(role.output for role in asked)
+
+
 def _sum(roles: Iterable[RoleEstimate]) -> dict[str, Any]:
     some = list(roles)
-    counts: dict[str, Any] = {name: sum(getattr(role, name) for role in some) for name in ("calls", "input", "output")}
-    return counts | {"usd": dollars(some)}
+    calls, asked, said = sums(some)
+    return {"calls": calls, "input": asked, "output": said, "usd": dollars(some)}

@@ -13,7 +13,7 @@ from time import perf_counter
 from typing import Any
 
 from amemgym.llm.provider import Completion, Provider, Request
-from amemgym.llm.rehearsal import Habit, StandIn, text_of, tokens
+from amemgym.llm.rehearsal import Habit, StandIn, openings, text_of, tokens
 from amemgym.tasks import ExtractFacts, FollowUp, Reply, UpdateRecord
 
 
@@ -92,7 +92,6 @@ def _habit(calls: list[Sampled]) -> Habit:
         "input": _ratio(sum(usage.input for usage in usages), sum(one.counted for one in calls)),
         "output": _ratio(replied, sum(tokens([text]) for text in texts)),
         "reasoning": sum(thought) / len(calls),
-        "seconds": sum(one.seconds for one in calls) / len(calls),
     }
     if isinstance(task, UpdateRecord):
         found |= _of_records(calls)
@@ -106,15 +105,16 @@ def _habit(calls: list[Sampled]) -> Habit:
 
 
 def _of_records(calls: list[Sampled]) -> dict[str, float]:
-    """How long a first record is, and what a later one has more than the one before."""
-    first, growth = [], []
+    """How long a first record is, and what a session adds to a later one."""
+    first, later, growth = [], 0, 0
     for one in calls:
-        before, after = len(one.request.task.record), len(_said(one))  # type: ignore[attr-defined]
-        if before:
-            growth.append(after - before)
+        task = one.request.task
+        assert isinstance(task, UpdateRecord)
+        if task.record:
+            growth, later = growth + len(_said(one)) - len(task.record), later + openings(task)
         else:
-            first.append(after)
-    found = {"growth": max(0.0, sum(growth) / len(growth))} if growth else {}
+            first.append(len(_said(one)))
+    found = {"growth": max(0.0, growth / later)} if later else {}
     return found | ({"length": sum(first) / len(first)} if first else {})
 
 
