@@ -178,9 +178,10 @@ class _Estimator:
             rate = self._rate(settings)
             cost = None if rate is None or cost is None else cost + rate.of(found.input, said)
         price = "price unknown" if cost is None else f"at most about US$ {cost:.4f}"
-        if calls:
-            told = f"{calls} calls, about {asked:,} tokens in and at most {most_said:,} out, {price}"
-            self._watcher.said(f"a sample is asked first: {told}")
+        if not calls:
+            return _Taken({})
+        told = f"{calls} calls, about {asked:,} tokens in and at most {most_said:,} out, {price}"
+        self._watcher.said(f"a sample is asked first: {told}")
         samples, seconds = await self._asked(most, self._watcher.said)
         return _Taken(
             {name: s.habits() for name, s in samples.items()}, seconds, sum(s.count for s in samples.values())
@@ -201,7 +202,9 @@ class _Estimator:
             sample = samples.setdefault(description(settings), Sample())
             return Sampling(stand_in if say is None else open_model(settings, say), stand_in, most, sample)
 
-        rehearsal = self._rehearsal(Doors(self._spec.limits(), self._watcher, open_by))
+        # so few calls need no rate, and it would hold up the stand-ins
+        limits = Limits(self._spec.concurrency, self._spec.attempts)
+        rehearsal = self._rehearsal(Doors(limits, self._watcher, open_by))
         user = self._strata[0].member.limited(SAMPLED_PERIODS)
         try:
             await side_by_side(

@@ -11,13 +11,13 @@ import pytest
 
 import amemgym
 from amemgym import Item, Memory, Message, RunEstimate
-from amemgym.errors import UsageError
+from amemgym.errors import AuthenticationFailed, EndpointUnavailable, UsageError
 from amemgym.evaluate import RunWatcher
 from amemgym.llm import ModelSettings
 from amemgym.llm.prices import rate_of
 from amemgym.llm.tokens import ESTIMATE
 from tests.estimating.talking import Talk, Talker, errors, used
-from tests.support.mock_openai import MockOpenAI
+from tests.support.mock_openai import MockOpenAI, error
 from tests.support.shared import shared
 
 OFFLINE: dict[str, Any] = {"users": 1, "periods": 2}
@@ -121,6 +121,13 @@ def test_a_sample_asks_no_more_than_it_says() -> None:
         assert server.arrived == 12
     assert "12 calls" in said[0]
     assert found.latency != 2
+
+
+def test_a_model_that_gives_no_sample_is_an_error() -> None:
+    with MockOpenAI(lambda request: error(401, "Wrong key.")) as server, pytest.raises(AuthenticationFailed):
+        amemgym.estimate("starter", "native", "openai:x", base_url=server.base_url, users=1, periods=1, sample=1)
+    with pytest.raises(EndpointUnavailable):
+        amemgym.estimate("starter", "native", **ENDPOINT, users=1, periods=1, sample=1, attempts=1)
 
 
 def test_a_few_users_stand_for_all(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from secrets import token_hex
 
 from amemgym.agents import Agent, AgentSpec
 from amemgym.env import Episode, Rules
-from amemgym.errors import FatalModelError
+from amemgym.errors import ModelError
 from amemgym.evaluate.examine import Seat
 from amemgym.evaluate.failed import said
 from amemgym.evaluate.offpolicy import Recorded
@@ -134,11 +134,11 @@ class Rehearsal:
 async def try_agent(rehearsal: Rehearsal, agent: AgentSpec, scenarios: Sequence[Scenario]) -> list[Played] | str:
     """The agent's episodes of these users, one after the other, or why they cannot be rehearsed (a sentence).
 
-    Raises FatalModelError, where a model that is sampled cannot be asked at all.
+    Raises a ModelError, where a model that is sampled gives no reply.
     """
     try:
         return [await rehearsal.episode(agent, scenario) for scenario in scenarios]
-    except FatalModelError:
+    except ModelError:
         raise
     except Exception as error:  # also code from elsewhere: a memory's, a plug-in's
         return said(error)
