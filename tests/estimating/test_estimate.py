@@ -13,10 +13,12 @@ import amemgym
 from amemgym import Item, Memory, Message, RunEstimate
 from amemgym.errors import AuthenticationFailed, EndpointUnavailable, UsageError
 from amemgym.evaluate import RunWatcher
+from amemgym.evaluate.forecast import EMBEDDING
 from amemgym.llm import ModelSettings
 from amemgym.llm.prices import rate_of
 from amemgym.llm.tokens import ESTIMATE
 from tests.estimating.talking import Talk, Talker, errors, used
+from tests.evaluate.test_gateway import Lines
 from tests.support.mock_openai import MockOpenAI, error
 from tests.support.shared import shared
 
@@ -44,6 +46,14 @@ def test_offline_it_is_exact(tmp_path: Path) -> None:
     assert found.exact
     assert by_role(found) == used(tmp_path / "run")
     assert found.usd == 0 and found.seconds is None
+
+
+def test_a_memory_that_calls_a_model_itself_is_rehearsed_too(tmp_path: Path) -> None:
+    found = amemgym.estimate("starter", Lines, **OFFLINE)
+    amemgym.run("starter", Lines, out=tmp_path / "run", **OFFLINE)
+    assert by_role(found) == used(tmp_path / "run")
+    embedded = sum(role.calls for role in found.roles if role.role in EMBEDDING)
+    assert embedded and found.calls == sum(role.calls for role in found.roles) - embedded
 
 
 def test_nothing_is_asked_and_nothing_written(tmp_path: Path) -> None:
@@ -77,14 +87,15 @@ def test_an_endpoint_that_talks_as_no_other_is_sampled(
     talk: Talk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     talking(monkeypatch, talk)
-    run = ran(tmp_path, SMALL)
+    asked = SMALL | {"agents": ["native", "awe", "awi"]}
+    run = ran(tmp_path, asked)
     with pytest.raises(AssertionError, match="off"):
-        near(SMALL, run)
-    assert any("sample" in remark for remark in near(SMALL, run, sample=8).remarks)
+        near(asked, run)
+    assert any("sample" in remark for remark in near(asked, run, sample=8).remarks)
 
 
 #: the fewest periods in which everything happens
-SMALL: dict[str, Any] = ENDPOINT | {"data": "starter", "agents": AGENTS, "users": 1, "periods": 4}
+SMALL: dict[str, Any] = ENDPOINT | {"data": "starter", "agents": AGENTS, "users": 1, "periods": 3}
 
 
 def talking(monkeypatch: pytest.MonkeyPatch, talk: Talk) -> None:
@@ -154,7 +165,7 @@ def test_trials_and_users_and_prices() -> None:
 
 
 def test_the_least_time_is_the_longest_chain_or_what_limits_allow() -> None:
-    small: dict[str, Any] = {"agents": "native", "users": 1, "periods": 2, "latency": 3.0}
+    small: dict[str, Any] = {"agents": "native", "users": 1, "periods": 3, "latency": 3.0}
     wide = amemgym.estimate("starter", **small, **ENDPOINT, concurrency=1000)
     assistant, user, *_ = wide.of("native")
     # the conversation, and one question of the last exam
@@ -203,6 +214,8 @@ def test_a_black_box_tells_nothing_of_its_inside() -> None:
     box = found.of("http:127.0.0.1:9")
     assert [role.role for role in box] == ["assistant", "user", "exam", "probe"]
     assert box[0].usd is None and box[0].input < found.of("native")[0].input
+    # its conversation waits for each exam
+    assert (found.chain, found.chain_of) == (box[0].calls + box[1].calls + 2, "http:127.0.0.1:9")
     assert any("what it uses inside is unknown" in remark for remark in found.remarks)
 
 
