@@ -110,10 +110,12 @@ def _cells(roles: Sequence[RoleEstimate], users: int, is_whole: bool = True) -> 
     is_one = len(roles) == 1  # also one that is in no sum
     counts = (roles[0].calls, roles[0].input, roles[0].output) if is_one else sums(roles)
     cost = dollars(roles) if is_whole else None
-    prices = (
-        ["unknown"] * 2 if cost is None else [f"{cost:,.2f}" if cost >= 1 else f"{cost:.4f}", f"{cost / users:.4f}"]
-    )
+    prices = ["unknown"] * 2 if cost is None else [_dollars(cost), _dollars(cost / users)]
     return [*(f"{count:,}" for count in counts), *prices]
+
+
+def _dollars(cost: float) -> str:
+    return f"{cost:,.2f}" if cost >= 1 or not cost else f"{cost:.4f}"
 
 
 def _whole(found: RunEstimate) -> str:
