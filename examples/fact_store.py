@@ -1,4 +1,4 @@
-"""An adapter in 60 lines: a memory system with a store on disk that calls a model by itself.
+"""An adapter in 60 lines: a memory system with a store on disk that calls a model by itself (pip install openai).
 
 amemgym check-memory examples/fact_store.py:FactStore
 amemgym run --agents native,rag,examples/fact_store.py:FactStore

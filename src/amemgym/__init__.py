@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from amemgym.kit import KitReport, check_memory
     from amemgym.memory import Item, Memory
     from amemgym.memorybench import MemoryBenchResults, load_result_summary_table
+    from amemgym.merging import merge
     from amemgym.messages import Message
     from amemgym.scenario import Dataset, Scenario, save_dataset
     from amemgym.tuning import TuneReport, tune
@@ -56,6 +57,7 @@ _WHERE = {
     "import_run": "api",
     "load_dataset": "generate",
     "load_result_summary_table": "memorybench",
+    "merge": "merging",
     "resume": "api",
     "resume_evolution": "evolving",
     "run": "api",
@@ -93,6 +95,7 @@ __all__ = [
     "import_run",
     "load_dataset",
     "load_result_summary_table",
+    "merge",
     "resume",
     "resume_evolution",
     "run",

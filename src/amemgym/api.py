@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +25,13 @@ from amemgym.evaluate import (
     default_directory,
     import_directory,
     make_spec,
+    priced_models,
 )
 from amemgym.evaluate.claimed import kind_of
 from amemgym.evolution import EVOLUTION
 from amemgym.generate import load_dataset
-from amemgym.llm import (
-    know_keys,
-)
+from amemgym.llm import Budget, know_keys
+from amemgym.llm.prices import PriceList
 from amemgym.memory import Memory
 from amemgym.planning import RunPlan, plan_run
 from amemgym.scenario import Dataset, place_of_data
@@ -60,6 +60,12 @@ class RunReport:
             raise UnknownName("agent of this run", agent, self.scores["agents"])
         found: dict[str, Any] = self.scores["agents"][agent]
         return found
+
+    @property
+    def costs(self) -> dict[str, float | None]:
+        """US dollars that one user's episode costs, by agent (mean over its finished ones); None where a price is not
+        known. What they consist of is in `report[agent]["cost"]`."""
+        return {name: agent["cost"]["usd_per_user"] for name, agent in self.scores["agents"].items()}
 
     def __iter__(self) -> Iterator[str]:
         """The agents' names."""
@@ -133,6 +139,7 @@ def run_spec(
     journals: Path | None = None,
     part_of: Path | None = None,
     way_on: str | None = None,
+    budget: Budget | None = None,
 ) -> RunReport:
     """The same from a RunSpec.
 
@@ -146,17 +153,23 @@ def run_spec(
             not asked again where the same call is made at the same place.
         part_of: the directory of an undertaking that this run is a part of, which is what is resumed if it fails.
         way_on: how an error says to go on, if not with `amemgym resume`.
+        budget: what may be spent, where it is that of several runs together.
     """
     watcher = watcher or RunWatcher()
     plan = plan_run(spec, watcher, classes, user_key, dataset, agents)
     if part_of is not None:
         plan.manifest["part_of"] = kind_of(part_of)
     directory = RunDirectory(out or spec.out or default_directory(plan.manifest))
-    run = _run(plan, spec, directory, watcher, coachings, part_of)
+    if spec.prices is None and (begun := directory.manifest_or_none()):
+        plan = replace(plan, prices=PriceList.recorded(begun.get("prices") or plan.manifest["prices"]))
+    run = _run(plan, spec, directory, watcher, coachings, part_of, budget)
+    run.check_budget()
     if not directory.is_claimed:
         run.check()
     with directory.lock():
         manifest = directory.claim(plan.manifest, resuming)
+        if spec.prices is not None and manifest.get("prices") != plan.manifest["prices"]:
+            manifest = directory.write_prices(plan.manifest["prices"])
         directory.write_data(plan.dataset)
         if spec.policy is not None:
             directory.write_policy(read_policy(spec.policy))
@@ -175,7 +188,9 @@ def run_spec(
 def check_spec(spec: RunSpec, agents: Sequence[AgentSpec], dataset: Dataset) -> None:
     """Raises what `run_spec` would raise before anything is written, for who writes something before it."""
     plan = plan_run(spec, RunWatcher(), agents=agents, dataset=dataset)
-    _run(plan, spec, RunDirectory(default_directory(plan.manifest)), RunWatcher()).check()
+    run = _run(plan, spec, RunDirectory(default_directory(plan.manifest)), RunWatcher())
+    run.check_budget()
+    run.check()
 
 
 def _run(
@@ -185,9 +200,10 @@ def _run(
     watcher: RunWatcher,
     coachings: Coachings | None = None,
     part_of: Path | None = None,
+    budget: Budget | None = None,
 ) -> Run:
     played = (plan.dataset, plan.agents, plan.model, plan.user_model, plan.rules)
-    return Run(spec, *played, directory, watcher, plan.recorded, coachings, part_of)
+    return Run(spec, *played, directory, watcher, plan.recorded, coachings, part_of, budget, plan.prices)
 
 
 def resume(directory: str | Path, *, watcher: RunWatcher | None = None, **settings: Any) -> RunReport:
@@ -220,11 +236,19 @@ def resume(directory: str | Path, *, watcher: RunWatcher | None = None, **settin
     return report
 
 
-def score(directory: str | Path, *, write: bool = True) -> RunReport:
-    """Score what is finished in a run directory, and write scores.json anew. Needs neither the data nor a model."""
+def score(directory: str | Path, *, prices: str | Path | None = None, write: bool = True) -> RunReport:
+    """Score what is finished in a run directory, and write scores.json anew. Needs neither the data nor a model.
+
+    `prices` is a file of prices to count by from now on, in place of those that the run began with.
+    """
     place, played = RunDirectory(directory), _played(directory)
+    manifest = dict(played.manifest)
+    if prices is not None:
+        manifest["prices"] = PriceList.read(prices).described(priced_models(manifest))
     outcome = RunOutcome(episodes=list(played.episodes), upper_bounds=list(played.upper_bounds))
-    report = _report(dict(played.manifest), outcome, place, place.dataset())
+    report = _report(manifest, outcome, place, place.dataset())
+    if write and prices is not None:
+        place.write_prices(manifest["prices"])
     if write:
         place.write_scores(report.scores)
     return report
@@ -300,6 +324,8 @@ def _report(manifest: dict[str, Any], outcome: RunOutcome, directory: RunDirecto
     # a run that was killed between the two has both an episode and its failure
     finished = {(episode.agent, episode.user_id, episode.trial) for episode in outcome.episodes}
     failed = [f for f in FailedEpisodes(directory.path).all() if (f.agent, f.user_id, f.trial) not in finished]
+    if not manifest.get("prices"):  # of an earlier version, or imported
+        manifest = manifest | {"prices": PriceList.read(None).described(priced_models(manifest))}
     scores = summarise(manifest, outcome.episodes, outcome.upper_bounds, dataset, failed)
     return RunReport(scores, directory.path, tuple(outcome.failures), seconds)
 

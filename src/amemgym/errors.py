@@ -77,6 +77,10 @@ class Interrupted(AMemGymError):
     exit_code = 130  # what shells say of it
 
 
+class ClusterFailed(AMemGymError):
+    """A cluster cannot be reached, or its processes end again and again."""
+
+
 class RunFailed(AMemGymError):
     """Some episodes of a run, or users of a generation, did not finish; the others did and are kept. `report` has what
     is finished."""
@@ -106,6 +110,10 @@ class AgentFailed(AMemGymError):
     def __init__(self, message: str, boundary: str = "agent") -> None:
         super().__init__(message)
         self.boundary = boundary
+
+
+class EpisodeTimeout(AMemGymError):
+    """An episode took longer than it may; it ends, the others go on, and a resume plays it on."""
 
 
 class MemoryFailed(AMemGymError):
@@ -142,15 +150,37 @@ class RequestRefused(ModelError):
     """The endpoint answered other requests, but refuses this one; its episode ends, the others go on."""
 
 
+class BudgetSpent(FatalModelError):
+    """The budget has no room for the next call, and none is under way; every reply that was paid for is kept."""
+
+
 class EndpointUnavailable(ModelError):
     """Connection refused, time-outs, 408, 409, 429 or 5xx: the same call may pass later.
 
-    `retry_after` is the wait in seconds that the endpoint asked for, if it did.
+    `retry_after` is the wait in seconds that the endpoint asked for, if it did; `status` is what it answered with, None
+    where no answer came. `silence` names the time without any answer in which a call used up its tries: what failed in
+    the one in which the endpoint was found to be down failed by that.
     """
 
-    def __init__(self, message: str, retry_after: float | None = None) -> None:
+    def __init__(self, message: str, retry_after: float | None = None, status: int | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+        self.status = status
+        self.silence: tuple[str, int] | None = None
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether it is there and asks to be asked less (429, or any Retry-After)."""
+        return self.status == 429 or self.retry_after is not None
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether the endpoint is there: it said something, if not what was wanted."""
+        return self.is_busy or (self.status is not None and self.status < 500)
+
+
+class EndpointDown(FatalModelError, EndpointUnavailable):
+    """No call to the endpoint got an answer, whichever it was and however often: what needs it stops, to be resumed."""
 
 
 class ContextOverflow(ModelError):

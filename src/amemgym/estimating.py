@@ -20,12 +20,13 @@ from amemgym.errors import UsageError
 from amemgym.evaluate import RunSpec, RunWatcher
 from amemgym.evaluate.forecast import EMBEDDING, UPPER_BOUND, RoleEstimate, RunEstimate
 from amemgym.evaluate.rehearse import Played, Rehearsal, try_agent
+from amemgym.evaluate.shard import users_of
 from amemgym.evaluate.strata import strata
 from amemgym.evaluate.upperbound import bound_names, description
 from amemgym.llm import BOXES, Doors, Limits, ModelSettings, asks_endpoint, embedder, model_title, open_model
 from amemgym.llm.models import DEFAULT_URL, LOCAL, Say
 from amemgym.llm.offline import OfflineModel
-from amemgym.llm.prices import Rate, rate_of
+from amemgym.llm.prices import Rate
 from amemgym.llm.provider import Provider
 from amemgym.llm.rehearsal import FOLLOW_UP, REPLY, Habits, QuickOffline, StandIn
 from amemgym.llm.sampling import Sample, Sampling
@@ -103,7 +104,8 @@ class _Estimator:
         self._spec = spec
         self._plan = plan
         self._watcher = watcher
-        self._strata = strata(tuple(plan.dataset), REHEARSED, plan.rules, plan.recorded)
+        self._users = [scenario for _, scenario in users_of(plan.dataset, spec.shard)]
+        self._strata = strata(self._users, REHEARSED, plan.rules, plan.recorded)
         self._offline = OfflineModel(embedder(spec.embedder))
         self._playing = [agent for agent in plan.agents if not agent.is_reference]
         self._unknown = {agent.name: _SERVED for agent in self._playing if _is_served(agent)}
@@ -140,10 +142,10 @@ class _Estimator:
         latency = (latency or taken.seconds or LATENCY) if waits else None
         return RunEstimate(
             roles=tuple(roles),
-            users=len(self._plan.dataset),
+            users=len(self._users),
             trials=self._spec.trials,
             rehearsed=len(members),
-            exact=not waits and len(members) == len(self._plan.dataset) and not self._unknown,
+            exact=not waits and len(members) == len(self._users) and not self._unknown,
             chain=chain,
             chain_of=whose,
             latency=latency,
@@ -281,14 +283,12 @@ class _Estimator:
 
     def _rate(self, settings: ModelSettings) -> Rate | None:
         """What a model costs, None where that is not known."""
-        if settings.model == "offline" or settings.model.startswith(f"{LOCAL}:"):
-            return Rate(0.0, 0.0)
-        return rate_of(settings)
+        return self._plan.prices.rate(settings)
 
     # what must be known to read it
 
     def _remarks(self, roles: Sequence[RoleEstimate], taken: _Taken, latency: float | None) -> Iterator[str]:
-        users = len(self._plan.dataset)
+        users = len(self._users)
         stood = len(self._strata)
         whose = f"{stood} of {users} users were rehearsed, spread by size, and scaled" if stood < users else ""
         whose = whose or ("every user was rehearsed" if users > 1 else "the user was rehearsed")

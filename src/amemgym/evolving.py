@@ -30,6 +30,7 @@ from amemgym.evolution import (
 )
 from amemgym.generate import load_dataset
 from amemgym.llm import check_model_name, describe_model, know_keys
+from amemgym.llm.prices import PriceList
 from amemgym.memory import QUERY
 from amemgym.scenario import Dataset, Split, place_of_data, split_users
 from amemgym.scores.pairs import LEAST_USERS
@@ -108,6 +109,7 @@ def evolve_spec(spec: EvolveSpec, *, out: str | Path | None = None, watcher: Run
         agent = replace(agent, policies=(start,))  # all arms begin alike
     arms = arms_of(agent, spec.feedback)
     manifest = _manifest(spec, dataset, split, agent, start, prompts)
+    budget = spec.run.spending()  # of both runs together
     directory = EvolutionDirectory(
         out or spec.run.out or default_directory("evolve", dataset.name, manifest["fingerprint"])
     )
@@ -143,6 +145,7 @@ def evolve_spec(spec: EvolveSpec, *, out: str | Path | None = None, watcher: Run
             agents=[agent, *(arm.training() for arm in arms)],
             coachings=evolutions,
             part_of=directory.path,
+            budget=budget,
         )
         raise_for_failures(training, part_of=directory.path)
         for evolution in evolutions.values():
@@ -154,9 +157,12 @@ def evolve_spec(spec: EvolveSpec, *, out: str | Path | None = None, watcher: Run
             dataset=dataset,
             agents=[agent, *_learned(arms, evolutions)],
             part_of=directory.path,
+            budget=budget,
         )
         raise_for_failures(held_out, part_of=directory.path)
-        summary = summarise_evolution(manifest, agent, arms, evolutions, training.scores, held_out.scores)
+        # a revision is asked of the agent's model, at the rate that the training run began with
+        rate = PriceList.recorded(training.scores["cost"]["prices"]).rate(agent.model or spec.run.model_settings())
+        summary = summarise_evolution(manifest, agent, arms, evolutions, training.scores, held_out.scores, rate)
         directory.write_summary(summary)
     return EvolveReport(summary, directory.path, training, held_out)
 

@@ -12,7 +12,16 @@ from pydantic import SecretStr
 from amemgym.agents import AgentSpec, agent_of_class, checked, told
 from amemgym.env import Rules, find_rules
 from amemgym.errors import UsageError
-from amemgym.evaluate import Recorded, RunSpec, RunWatcher, check_addresses, make_manifest, read_recorded, recorded_data
+from amemgym.evaluate import (
+    Recorded,
+    RunSpec,
+    RunWatcher,
+    check_addresses,
+    make_manifest,
+    priced_models,
+    read_recorded,
+    recorded_data,
+)
 from amemgym.generate import load_dataset
 from amemgym.llm import (
     ModelSettings,
@@ -21,13 +30,15 @@ from amemgym.llm import (
     embedder_identity,
     know_keys,
 )
+from amemgym.llm.prices import PriceList
 from amemgym.memory import Memory
 from amemgym.scenario import Dataset
 
 
 @dataclass(frozen=True)
 class RunPlan:
-    """What a run would play, checked as far as can be without a model; nothing is written yet."""
+    """What a run would play, checked as far as can be without a model; nothing is written yet. `prices` are what its
+    calls are counted by."""
 
     dataset: Dataset
     agents: list[AgentSpec]
@@ -36,6 +47,7 @@ class RunPlan:
     rules: Rules
     recorded: Recorded | None
     manifest: dict[str, Any]
+    prices: PriceList
 
 
 def plan_run(
@@ -53,6 +65,7 @@ def plan_run(
     for settings in (model, user_model):
         check_model_name(settings.model)
     embedder_identity(spec.embedder)
+    prices = PriceList.read(spec.prices)
     rules = find_rules(spec.protocol, spec.rounds_initial, spec.rounds_later)
     agents = checked(_agents(spec, watcher, classes or {}) if agents is None else list(agents))
     own_models = [agent.model for agent in agents if agent.model and not agent.is_box]
@@ -63,7 +76,9 @@ def plan_run(
     played = whole.only(spec.only).limited(spec.users, spec.periods)
     recorded = read_recorded(Path(spec.off_policy), spec.off_policy_agent, played) if spec.off_policy else None
     manifest = make_manifest(spec, played, agents, model, user_model, rules, recorded)
-    return RunPlan(played, agents, model, user_model, rules, recorded, manifest)
+    # what it costs changes no result, so it is not compared
+    manifest["prices"] = prices.described(priced_models(manifest))
+    return RunPlan(played, agents, model, user_model, rules, recorded, manifest, prices)
 
 
 def _dataset(spec: RunSpec) -> Dataset:

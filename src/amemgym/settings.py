@@ -13,14 +13,15 @@ from pydantic import ValidationError
 from amemgym.errors import UsageError
 
 
-def read_settings(path: Path, example: str) -> dict[str, Any]:
-    """What a configuration file holds, `example` being a line that it could. Raises UsageError."""
+def read_settings(path: Path, example: str, what: str = "configuration") -> dict[str, Any]:
+    """What a configuration file holds, `example` being a line that it could, and `what` it is called. Raises
+    UsageError."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise UsageError(f"cannot read configuration {path}: {error.strerror}") from error
+        raise UsageError(f"cannot read {what} {path}: {error.strerror}") from error
     except UnicodeDecodeError:
-        raise UsageError(f"configuration {path} is not UTF-8 text") from None
+        raise UsageError(f"{what} {path} is not UTF-8 text") from None
     try:
         if path.suffix == ".toml":
             value = tomllib.loads(text)
@@ -29,12 +30,12 @@ def read_settings(path: Path, example: str) -> dict[str, Any]:
         elif path.suffix in (".yaml", ".yml"):
             value = yaml.safe_load(text)
         else:
-            raise UsageError(f"configuration {path} should end in .yaml, .toml or .json")
+            raise UsageError(f"{what} {path} should end in .yaml, .toml or .json")
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         said = " ".join(str(error).split())
-        raise UsageError(f"configuration {path} cannot be read as {path.suffix[1:].upper()} ({said})") from None
+        raise UsageError(f"{what} {path} cannot be read as {path.suffix[1:].upper()} ({said})") from None
     if not isinstance(value, dict):
-        raise UsageError(f"configuration {path} should hold names and values, such as '{example}'")
+        raise UsageError(f"{what} {path} should hold names and values, such as '{example}'")
     return value
 
 

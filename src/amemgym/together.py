@@ -1,5 +1,6 @@
 """Doing things side by side, and from code that is not asynchronous: when one fails, the others are ended before the
-failure is passed on. Such code waits for one thing (`wait_for`), or keeps an event loop for many (`Background`)."""
+failure is passed on. Such code waits for one thing (`wait_for`), or keeps an event loop for many (`Background`). What
+blocks is called in a thread (`in_thread`)."""
 
 from __future__ import annotations
 
@@ -8,6 +9,8 @@ import weakref
 from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import Future
 from contextlib import suppress
+from contextvars import copy_context
+from queue import SimpleQueue
 from threading import Thread, current_thread
 from typing import Any, TypeVar, TypeVarTuple
 
@@ -18,6 +21,8 @@ Ts = TypeVarTuple("Ts")
 
 #: seconds that a loop which nobody closed has to end, when it is collected or the interpreter ends
 GRACE = 2.0
+#: threads that are kept for the next call
+MOST_IDLE = 64
 
 
 async def side_by_side(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
@@ -50,6 +55,68 @@ def wait_for(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         except BaseException:
             future.cancel()
             raise
+
+
+async def in_thread(call: Callable[[], T]) -> T:
+    """What a call that blocks gives back, made in a thread with the context of here.
+
+    A thread cannot be stopped. Where this is cancelled the call goes on and what it gives back is dropped; it keeps
+    neither the event loop nor the interpreter alive, which is why these are not the threads of asyncio or anyio.
+    """
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[T] = loop.create_future()
+    context = copy_context()
+
+    def report(result: T | None, error: BaseException | None) -> None:
+        if future.done():
+            return
+        if error is None:
+            future.set_result(result)  # type: ignore[arg-type]
+        elif isinstance(error, StopIteration):  # which no future can hold
+            future.set_exception(RuntimeError(f"the call raised {error!r}"))
+        else:
+            future.set_exception(error)
+
+    def work() -> None:
+        result, failure = None, None
+        try:
+            result = context.run(call)
+        except BaseException as error:
+            failure = error
+        with suppress(RuntimeError):  # the loop is closed, so nobody waits for it
+            loop.call_soon_threadsafe(report, result, failure)
+
+    _worker(work)
+    return await future
+
+
+class _Worker(Thread):
+    """A thread for one call after another."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True, name="amemgym-call")
+        self.calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+
+    def run(self) -> None:
+        while (call := self.calls.get()) is not None:
+            call()
+            del call
+            if len(_idle) >= MOST_IDLE:
+                return
+            _idle.append(self)
+
+
+#: threads without work; the last that had some is the next to have some
+_idle: list[_Worker] = []
+
+
+def _worker(call: Callable[[], None]) -> None:
+    try:
+        worker = _idle.pop()
+    except IndexError:
+        worker = _Worker()
+        worker.start()
+    worker.calls.put(call)
 
 
 class Background:

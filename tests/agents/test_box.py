@@ -41,7 +41,7 @@ def play(
     async def run() -> tuple[Any, Line]:
         box = open_model(settings, lambda sentence: None)
         line = Line(journal or Journal(None), PROMPTS)
-        door = Door(box, asyncio.Semaphore(8), attempts=3, first_wait=0.001)
+        door = Door(box, 8, attempts=3, first_wait=0.001)
         try:
             return await work(BoxAgent(line.model(door, "assistant"), "e"), line), line
         finally:

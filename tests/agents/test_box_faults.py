@@ -104,7 +104,7 @@ def test_a_server_that_hangs() -> None:
 
 
 def test_an_answer_without_end_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("amemgym.llm.boxclient.LONGEST_ANSWER", 2_000_000)
+    monkeypatch.setattr("amemgym.llm.transport.LONGEST_ANSWER", 2_000_000)
     fits = json.dumps({"reply": "x" * 1_999_000})
     with BoxServer(lambda call: Fault(body=fits) if call.name == "act" else None) as server:
         assert len(act(server.url)) == 1_999_000

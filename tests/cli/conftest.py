@@ -130,7 +130,7 @@ def endpoint(_endpoint: Endpoint) -> Iterator[Endpoint]:
     server = _endpoint.server
     server.responder, server.delay = answer, 0.0
     yield _endpoint
-    server.responder, server.delay = answer, 0.0
+    server.responder, server.delay, server.faults, server.limit = answer, 0.0, None, None
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,7 @@ Loading changes nothing that a command prints or writes; a process of the consol
 
 from __future__ import annotations
 
-import openai  # noqa: F401
+import aiohttp  # noqa: F401
 import pyarrow  # noqa: F401
 import scipy.special  # noqa: F401
 

@@ -16,7 +16,7 @@ from typing import Any
 from amemgym.evaluate import RunEstimate
 from amemgym.llm import Completion, Usage
 from amemgym.llm import Request as Asked
-from tests.support.mock_openai import Request, Responder, Response, _completed, ok
+from tests.support.mock_openai import Request, Response, ok
 
 _WORDS = (
     "about after again along around because before begin better between both bring budget careful change choose "
@@ -45,19 +45,17 @@ class Talk:
     wordy: int = 0
     price: float = 1.0
 
-    def responder(self) -> Responder:
-        return self._respond
+    def answer(self, texts: list[str]) -> tuple[str, int, int]:
+        """The reply to messages with these texts, tokens in and out."""
+        said = self._said(texts)
+        return said, round(self.price * sum(map(len, texts)) / 4), round(self.price * len(said) / 4)
 
-    def _respond(self, request: Request) -> Response | None:
+    def respond(self, request: Request) -> Response | None:
+        """The same as the mock endpoint wants it."""
         if not request.is_chat:
             return None
-        said = self._said([str(message.get("content")) for message in request.messages])
-        response = ok(said)
-        if self.price != 1.0:
-            whole = _completed(response.body, request)
-            usage = {n: round(self.price * c) for n, c in whole["usage"].items()}
-            response = ok(said, usage=usage)
-        return response
+        said, asked, replied = self.answer([str(message.get("content")) for message in request.messages])
+        return ok(said, usage={"prompt_tokens": asked, "completion_tokens": replied})
 
     def _said(self, texts: list[str]) -> str:
         last = texts[-1]
@@ -102,17 +100,11 @@ class Talker:
     identity = "talker"
 
     def __init__(self, talk: Talk) -> None:
-        self._respond = talk.responder()
+        self._talk = talk
 
     async def complete(self, asked: Asked) -> Completion:
-        messages = [message.as_chat() for message in asked.messages]
-        request = Request(0, 0.0, "POST", "", {}, {"messages": messages}, True, messages)
-        response = self._respond(request)
-        assert response is not None
-        body = _completed(response.body, request)
-        usage = body["usage"]
-        text = body["choices"][0]["message"]["content"]
-        return Completion(text, Usage(usage["prompt_tokens"], usage["completion_tokens"]))
+        said, *tokens = self._talk.answer([message.content for message in asked.messages])
+        return Completion(said, Usage(*tokens))
 
     async def aclose(self) -> None:
         return None

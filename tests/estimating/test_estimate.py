@@ -125,7 +125,7 @@ def test_a_sample_asks_no_more_than_it_says() -> None:
         def said(self, sentence: str) -> None:
             said.append(sentence)
 
-    with MockOpenAI(Talk().responder()) as server:
+    with MockOpenAI(Talk().respond) as server:
         asked: dict[str, Any] = {"agents": ["native", "awi"], "model": "openai:x", "base_url": server.base_url}
         found = amemgym.estimate("starter", **asked, users=2, periods=2, sample=2, watcher=Told())
         # reply, follow-up, exam, probe, record, upper bound
@@ -139,6 +139,13 @@ def test_a_model_that_gives_no_sample_is_an_error() -> None:
         amemgym.estimate("starter", "native", "openai:x", base_url=server.base_url, users=1, periods=1, sample=1)
     with pytest.raises(EndpointUnavailable):
         amemgym.estimate("starter", "native", **ENDPOINT, users=1, periods=1, sample=1, attempts=1)
+
+
+def test_a_shard_is_its_own_users_alone() -> None:
+    parts = [amemgym.estimate("starter", "native", periods=1, shard=f"{part}/2") for part in (1, 2)]
+    whole = amemgym.estimate("starter", "native", periods=1)
+    assert [part.users for part in parts] == [2, 1] and whole.users == 3
+    assert sum(part.input for part in parts) == whole.input
 
 
 def test_a_few_users_stand_for_all(monkeypatch: pytest.MonkeyPatch) -> None:

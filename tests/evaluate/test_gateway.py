@@ -93,16 +93,17 @@ def test_a_run_is_played_and_replayed_from_its_journal(tmp_path: Path, monkeypat
     first = amemgym.run("starter", agents, out=tmp_path / "r", **SMALL)
     assert not first.failures
     chats = [request for request in provider.requests if isinstance(request.task, Chat)]
-    assert {line["role"] for line in journaled(tmp_path / "r")} >= {"memory", "probe"}
+    assert {line["role"] for line in journaled(tmp_path / "r")} >= {"memory write", "memory read", "probe"}
     assert ledgers(tmp_path / "r", "Lines") == [
-        {**two, "memory": {**two["memory"], "seconds": one["memory"]["seconds"]}, **_seconds(one)}
+        {role: {**used, "seconds": one[role]["seconds"]} for role, used in two.items()}
         for one, two in zip(ledgers(tmp_path / "r", "Lines"), ledgers(tmp_path / "r", "AsyncLines"), strict=True)
     ]
     for episode in episodes(tmp_path / "r", "Lines"):
         assert episode.ledger["embedding"]["calls"] > 0
         assert episode.ledger["embedding"]["seconds"] == 0.0
     own = first.scores["agents"]["Lines"]
-    roles = [e.ledger[role] for e in episodes(tmp_path / "r", "Lines") for role in ("assistant", "memory", "exam")]
+    played = episodes(tmp_path / "r", "Lines")
+    roles = [e.ledger[role] for e in played for role in ("assistant", "memory write", "memory read", "exam")]
     assert own["calls"] == sum(role["calls"] for role in roles), "embeddings are not the model's calls"
     assert own["tokens"]["input"] == sum(role["input"] for role in roles)
     assert chats and all(request.labels is None for request in chats)
@@ -120,10 +121,6 @@ def test_a_run_is_played_and_replayed_from_its_journal(tmp_path: Path, monkeypat
     whole = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert not [secret for secret in new if secret.encode() in whole]
     assert not re.search(rb"127\.0\.0\.1", whole)
-
-
-def _seconds(ledger: dict[str, Any]) -> dict[str, Any]:
-    return {role: count for role, count in ledger.items() if role != "memory"}
 
 
 def _contents(directory: Path) -> dict[str, bytes]:

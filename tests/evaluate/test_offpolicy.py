@@ -106,7 +106,7 @@ def test_turns_are_heard_one_by_one_at_their_places(
 ) -> None:
     every_model(monkeypatch)
     off(source, tmp_path / "r", "awe-2-0-5", users=1)
-    places = [line["at"] for line in journaled(tmp_path / "r") if line["role"] == "memory"]
+    places = [line["at"] for line in journaled(tmp_path / "r") if line["role"] == "memory write"]
     (talk,) = (e.conversation for e in episodes(source, "native")[:1])
     expected = [
         f"p{p}/s{s}/r{r}"
@@ -141,7 +141,7 @@ def test_over_its_own_conversation_an_agent_answers_as_it_did(agent: str, tmp_pa
     assert probed(tmp_path / "on", agent) == probed(tmp_path / "off", agent)
     for on, heard in zip(episodes(tmp_path / "on", agent), episodes(tmp_path / "off", agent), strict=True):
         assert (on.conversation, on.holdings, on.texts) == (heard.conversation, heard.holdings, heard.texts)
-        assert on.ledger.get("memory", {}).get("calls") == heard.ledger.get("memory", {}).get("calls")
+        assert on.ledger.get("memory write", {}).get("calls") == heard.ledger.get("memory write", {}).get("calls")
 
 
 class Nosy(Memory):

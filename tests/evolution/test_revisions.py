@@ -62,7 +62,7 @@ def revised(
 
     async def learn() -> None:
         line = line_for(journal)
-        evolution.begin(line, model_of(provider, "coach", line))
+        evolution.begin(line, model_of(provider, "evolve", line))
         assert await evolution.policy(0) == start
         for user in USERS:
             await evolution.coach(user).examined(0, exams(user, option, 6))
@@ -214,7 +214,7 @@ def test_exams_that_ended_in_an_error_are_not_told_of() -> None:
 
     async def learn() -> None:
         line: Line = line_for()
-        evolution.begin(line, model_of(provider, "coach", line))
+        evolution.begin(line, model_of(provider, "evolve", line))
         await evolution.coach(USERS[0]).examined(0, failed)
         await evolution.coach(USERS[1]).examined(0, exams(USERS[1], 2))
 
@@ -229,7 +229,7 @@ def test_complete_feedback_tells_of_wrong_answers_first() -> None:
 
     async def learn() -> None:
         line = line_for()
-        evolution.begin(line, model_of(provider, "coach", line))
+        evolution.begin(line, model_of(provider, "evolve", line))
         await evolution.coach(USERS[0]).examined(0, exams(USERS[0], 1, 20))
         await evolution.coach(USERS[1]).examined(0, exams(USERS[1], 2, 4))
 
@@ -249,7 +249,9 @@ def test_an_evolution_of_unusable_revisions_goes_on_to_its_end(tmp_path: Path, m
     assert [sentence.split(" (")[0] for sentence in watcher.sentences if "no usable" in sentence] == [
         f"awi-2-0+question: no usable revision after period {period}" for period in (0, 1)
     ]
-    assert arm["used"]["coach"]["unreadable"] == {"invalid": 4} or sum(arm["used"]["coach"]["unreadable"].values()) == 4
+    assert (
+        arm["used"]["evolve"]["unreadable"] == {"invalid": 4} or sum(arm["used"]["evolve"]["unreadable"].values()) == 4
+    )
     assert arm["training"]["overall"] == report.summary["none"]["training"]["overall"]
 
 

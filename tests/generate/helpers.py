@@ -39,7 +39,7 @@ def make_user(
     provider = provider or InProcess(model)
 
     async def work() -> Scenario:
-        door = Door(provider, asyncio.Semaphore(8), attempts=1)
+        door = Door(provider, 8, attempts=1)
         line = Line(journal or Journal(None), prompts_for(language))
         maker = Maker("user 0 (user-a)", line, door, door, repairs, tries or {})
         return await Pipeline(0, PERSON, shape or small(), maker, {"source": "model"}).scenario()

@@ -11,7 +11,7 @@ import pytest
 from amemgym.generate.estimate import Cost, estimate, priced
 from amemgym.generate.shape import make_shape
 from amemgym.generate.stage import JUDGE
-from amemgym.llm import ModelSettings
+from amemgym.llm import ModelSettings, RoleCount
 from amemgym.llm.prices import Rate, rate_of
 from amemgym.tasks import prompts_for
 from tests.generate.helpers import make_user
@@ -52,7 +52,7 @@ def test_it_grows_with_the_users_and_the_profiles() -> None:
 
 
 def test_what_is_judged_costs_what_the_judge_does_and_an_unknown_price_is_none() -> None:
-    counts = [("answers", 2, 1000, 100, False), (f"{JUDGE}answers", 2, 1000, 100, True)]
+    counts = [("answers", RoleCount(2, 1000, 100)), (f"{JUDGE}answers", RoleCount(2, 1000, 100, 1))]
     [answers, judged] = priced(counts, Rate(0.001, 0.01), None)
     assert answers.price == pytest.approx(2.0) and judged.price is None
     assert judged.estimated and not answers.estimated
@@ -70,7 +70,6 @@ def test_a_known_model_at_its_own_address_has_a_price(monkeypatch: pytest.Monkey
     [
         ModelSettings(model="openai:a-model-of-my-own"),
         ModelSettings(model="openai:gpt-4.1-mini", base_url="http://localhost:8000/v1"),
-        ModelSettings(model="offline"),
         ModelSettings(model="openai:"),
     ],
 )

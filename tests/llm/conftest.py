@@ -11,6 +11,7 @@ from functools import cache
 import pytest
 
 from amemgym import secrets
+from amemgym.llm import clock
 
 SETTINGS = ("OPENAI_", "AMEMGYM_", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 
@@ -29,8 +30,9 @@ def _bare(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def sleeps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Nobody sleeps; the list fills with the seconds that were asked for."""
+    """Nobody sleeps; the list fills with the seconds that were asked for, which the limiters' clock goes on by."""
     asked: list[float] = []
+    monkeypatch.setattr(clock, "monotonic", lambda: sum(asked))
     real: Callable[[float], object] = asyncio.sleep
 
     async def sleep(seconds: float) -> None:

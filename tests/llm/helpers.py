@@ -113,7 +113,7 @@ def ask(
 
     async def all_of(base_url: str, wanted: Sequence[Request]) -> list[Completion | ModelError]:
         model = OpenAIModel("gpt-x", base_url=base_url, say=heard.said, **{"timeout": 5.0} | settings)
-        door = Door(model, asyncio.Semaphore(slots), attempts=attempts, first_wait=0.001, watcher=heard)
+        door = Door(model, slots, attempts=attempts, first_wait=0.001, watcher=heard)
         try:
             if at_once:
                 return list(await asyncio.gather(*(one(door, request) for request in wanted)))

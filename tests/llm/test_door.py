@@ -16,6 +16,8 @@ import pytest
 
 from amemgym.errors import ContextOverflow, EndpointUnavailable
 from amemgym.llm import Answer, Completion, Door, Journal, Line, Request, Usage, at, question_name, round_name
+from amemgym.llm.limiter import Limiter
+from amemgym.llm.limits import Limits
 from amemgym.messages import Message
 from amemgym.tasks import Context, Reply, Status, Task, digest
 from tests.llm.helpers import PROMPTS, Heard, facts_of, knowing, question, reply_to, request_for
@@ -79,7 +81,7 @@ async def play(provider: Any, path: Path | None) -> tuple[list[Any], dict[str, A
     """A little episode: three rounds of three roles, one request made twice, two exams, one request that overflows."""
     heard = Heard()
     line = Line(Journal(path), PROMPTS)
-    door = Door(provider, asyncio.Semaphore(3), first_wait=0.001, watcher=heard)
+    door = Door(provider, 3, first_wait=0.001, watcher=heard)
     assistant, memory, user = (line.model(door, role) for role in ("assistant", "memory", "user"))
     answers: list[Any] = []
     try:
@@ -178,7 +180,7 @@ def test_a_reply_is_in_the_file_before_it_is_used(tmp_path: Path) -> None:
 
     async def call() -> None:
         line = Line(Journal(path), PROMPTS)
-        await line.model(Door(Scripted(), asyncio.Semaphore(1)), "assistant").ask(Reading(Context()))
+        await line.model(Door(Scripted(), 1), "assistant").ask(Reading(Context()))
         line.journal.close()
 
     asyncio.run(call())
@@ -222,7 +224,7 @@ def test_statuses_are_counted_and_the_unreadable_told() -> None:
     async def call() -> Any:
         script = iter(replies)
         line = Line(Journal(None), PROMPTS)
-        model = line.model(Door(Scripted(lambda request: next(script)), asyncio.Semaphore(1)), "assistant")
+        model = line.model(Door(Scripted(lambda request: next(script)), 1), "assistant")
         answers = []
         for number in range(len(replies)):
             with at(question_name(0, number), "exam", LABELS):
@@ -240,7 +242,11 @@ def test_statuses_are_counted_and_the_unreadable_told() -> None:
     assert counts == {
         "calls": 7,
         "input": 70,
+        "cached": None,
+        "cached_calls": 0,
         "output": 14,
+        "reasoning": None,
+        "reasoning_calls": 0,
         "estimated": 0,
         "unreadable": {"ambiguous": 1, "empty": 2, "invalid": 1},
     }
@@ -254,7 +260,7 @@ def test_estimated_usage_is_counted_apart() -> None:
 
     async def call() -> Any:
         line = Line(Journal(None), PROMPTS)
-        model = line.model(Door(Silent(), asyncio.Semaphore(1)), "assistant")
+        model = line.model(Door(Silent(), 1), "assistant")
         for _ in range(3):
             await model.ask(reply_to())
         return line.ledger["assistant"]
@@ -268,8 +274,8 @@ def test_estimated_usage_is_counted_apart() -> None:
     [
         ("assistant", False, "assistant"),
         ("assistant", True, "exam"),
-        ("memory", False, "memory"),
-        ("memory", True, "memory"),
+        ("memory", False, "memory write"),
+        ("memory", True, "memory write"),
         ("user", False, "user"),
         ("upper bound", True, "upper bound"),
     ],
@@ -278,7 +284,7 @@ def test_an_exams_calls_are_counted_apart(role: str, in_exam: bool, counted: str
     async def call() -> Line:
         line = Line(Journal(tmp_path / "j"), PROMPTS)
         with at("p0/x", "exam" if in_exam else None, LABELS if in_exam else None):
-            await line.model(Door(Scripted(), asyncio.Semaphore(1)), role).ask(question())
+            await line.model(Door(Scripted(), 1), role).ask(question())
         line.journal.close()
         return line
 
@@ -293,15 +299,14 @@ def test_an_exams_calls_are_counted_apart(role: str, in_exam: bool, counted: str
 @pytest.mark.parametrize("slots", [1, 3, 10])
 def test_as_many_calls_under_way_as_slots(slots: int) -> None:
     async def call() -> None:
-        gate, semaphore = Gate(), asyncio.Semaphore(slots)
-        doors = Door(gate, semaphore), Door(gate, semaphore)  # two models of one run share its slots
+        gate, limiter = Gate(), Limiter(Limits(slots))
+        doors = Door(gate, limiter), Door(gate, limiter)  # two models of one endpoint share its places
         calls = [asyncio.ensure_future(doors[n % 2].complete(request_for())) for n in range(10)]
         await settle()
         assert gate.waiting == slots
         gate.open.set()
         await asyncio.gather(*calls)
-        assert (gate.most, gate.asked) == (slots, 10)
-        assert sum(door.replies for door in doors) == 10
+        assert (gate.most, gate.asked, limiter.under_way) == (slots, 10, 0)
 
     asyncio.run(call())
 
@@ -316,7 +321,7 @@ def test_a_call_that_waits_holds_no_slot(sleeps: list[float]) -> None:
         return "Very well."
 
     async def call() -> None:
-        door = Door(Scripted(answer), asyncio.Semaphore(1))
+        door = Door(Scripted(answer), 1)
         await asyncio.gather(*(door.complete(request_for(reply_to(text))) for text in ("first", "second")))
 
     asyncio.run(call())
@@ -327,17 +332,17 @@ def test_a_call_that_waits_holds_no_slot(sleeps: list[float]) -> None:
 def test_a_cancelled_call_gives_its_slot_back() -> None:
     async def call() -> None:
         gate, heard = Gate(), Heard()
-        slots = asyncio.Semaphore(1)
-        door = Door(gate, slots, watcher=heard)
+        limiter = Limiter(Limits(1))
+        door = Door(gate, limiter, watcher=heard)
         first = asyncio.ensure_future(door.complete(request_for()))
         await settle()
-        assert gate.waiting == 1 and slots.locked()
+        assert gate.waiting == 1 and limiter.under_way == 1
         first.cancel()
         with pytest.raises(asyncio.CancelledError):
             await first
-        assert not slots.locked()
+        assert limiter.under_way == 0
         gate.open.set()
         assert (await door.complete(request_for())).text == "Very well."
-        assert (gate.asked, heard.retries, door.replies) == (2, [], 1)
+        assert (gate.asked, heard.retries) == (2, [])
 
     asyncio.run(call())

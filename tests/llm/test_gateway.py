@@ -182,7 +182,7 @@ async def test_embeddings_are_the_run_s_embedder_s(encoding: str | None) -> None
     assert endpoint.dimensions == 256
     count = line.ledger["embedding"]
     assert (count.calls, count.output, count.ticks, count.estimated) == (1, 0, 0, 1)
-    assert "memory" not in line.ledger
+    assert "memory write" not in line.ledger
 
 
 BAD: list[tuple[str, Any, int, str]] = [
@@ -293,7 +293,7 @@ async def test_nothing_of_an_address_is_kept(tmp_path: Path) -> None:
 @in_loop
 async def test_two_addresses_keep_their_places_and_journals_apart() -> None:
     provider = Scripted(said)
-    door = Door(provider, asyncio.Semaphore(8))
+    door = Door(provider, 8)
     lines = [line_for(), line_for()]
     async with Gateway() as gateway:
         one, other = (gateway.for_episode(line, door, embedder()).lend(lambda chat: None) for line in lines)
@@ -312,9 +312,9 @@ async def test_two_addresses_keep_their_places_and_journals_apart() -> None:
         await use(other, "p1/q3/probe", "probe", 2)
     places = [sorted(a.place for a in line.journal._entries) for line in lines]
     assert places == [["p0/s0/r0"] * 4, ["p1/q3"] * 3 + ["p1/q3/probe"] * 2]
-    # as a memory's own calls are counted: an exam's read is the memory's, a probe is nobody's cost
+    # as a memory's own calls are counted: what it asks in an exam is its own, a probe is nobody's cost
     counts = [{role: count.calls for role, count in line.ledger.items()} for line in lines]
-    assert counts == [{"memory": 4}, {"memory": 3, "probe": 2}]
+    assert counts == [{"memory write": 4}, {"memory write": 3, "probe": 2}]
 
 
 @in_loop
@@ -330,7 +330,7 @@ async def test_an_empty_reply_is_an_empty_completion() -> None:
     choice = answer.body["choices"][0]
     assert (choice["message"]["content"], choice["finish_reason"]) == ("", "length")
     assert answer.body["usage"]["total_tokens"] == 10
-    assert line.ledger["memory"].input == 7
+    assert line.ledger["memory write"].input == 7
 
 
 @in_loop
@@ -349,7 +349,7 @@ async def test_it_does_not_serve_where_a_proxy_would_listen(monkeypatch: pytest.
 async def test_old_journals_keep_their_bytes(tmp_path: Path) -> None:
     """A line without tool calls is written as ever."""
     journal = Journal(tmp_path / "j.jsonl")
-    model = line_for(journal).model(Door(Scripted(), asyncio.Semaphore(1)), "memory")
+    model = line_for(journal).model(Door(Scripted(), 1), "memory")
     chat = Chat({"messages": [{"role": "user", "content": "Hi."}]})
     await model.complete(chat)
     journal.close()

@@ -208,7 +208,7 @@ def ask_once(endpoint: Endpoint) -> None:
 @asynccontextmanager
 async def memory_of(kind: type[Memory], provider: Scripted) -> AsyncIterator[Any]:
     async with Gateway() as gateway:
-        line, door = line_for(), Door(provider, asyncio.Semaphore(4), attempts=1)
+        line, door = line_for(), Door(provider, 4, attempts=1)
         lender = gateway.for_episode(line, door, embedder())
         yield new_memory(kind, Tools(line.model(door, "memory"), embedder(), lender=lender))
 

@@ -268,7 +268,7 @@ def test_which_errors_are_kept(kind: type[ModelError], in_exam: bool, tmp_path: 
 
     async def play(provider: Scripted) -> None:
         line = Line(Journal(path), PROMPTS)
-        model = line.model(Door(provider, asyncio.Semaphore(1), attempts=1), "assistant")
+        model = line.model(Door(provider, 1, attempts=1), "assistant")
         try:
             with at("p0/x", "exam" if in_exam else None, labels):
                 await model.ask(question() if in_exam else reply_to())

@@ -76,22 +76,22 @@ FAULTS: dict[str, tuple[Response, type[ModelError], int, str]] = {
     "200 filter": (content_filter(200), ContentFiltered, 1, "stopped the reply"),
     "200 filter, text": (ok("Half a", finish_reason="content_filter"), ContentFiltered, 1, "stopped the reply"),
     "None content": (none_content("length"), NoContent, 1, "(finish_reason: length); if it reasons before"),
-    "no content field": (completion({"role": "assistant"}, finish_reason="stop"), NoContent, 1, "--max-tokens"),
+    "no content field": (completion({"role": "assistant"}, finish_reason="stop"), NoContent, 3, "--max-tokens"),
     "list content": (completion({"content": [{"type": "thinking"}]}), NoContent, 1, "without content"),
-    "html": (html(), NotAnEndpoint, 1, "usually ends in /v1"),
-    "text": (Response(body="It works!"), NotAnEndpoint, 1, "It works!"),
-    "no body": (Response(body=""), NotAnEndpoint, 1, "no chat completion"),
-    "broken JSON": (Response(body='{"choices": [', headers=JSON), NotAnEndpoint, 1, "no chat completion"),
-    "bad UTF-8": (Response(body=b'{"choices": "\xff"}', headers=JSON), NotAnEndpoint, 1, "no chat completion"),
-    "null": (Response(body=None), NotAnEndpoint, 1, "no chat completion"),
-    "list": (Response(body=[1, 2]), NotAnEndpoint, 1, "no chat completion"),
-    "other object": (Response(body={"object": "list", "data": []}), NotAnEndpoint, 1, "no chat completion"),
-    "no choices": (Response(body={"choices": []}), NotAnEndpoint, 1, "no chat completion"),
-    "null choices": (Response(body={"choices": None}), NotAnEndpoint, 1, "no chat completion"),
-    "null choice": (Response(body={"choices": [None]}), NotAnEndpoint, 1, "no chat completion"),
-    "null message": (completion(None), NotAnEndpoint, 1, "no chat completion"),
-    "text for a message": (completion("hello"), NotAnEndpoint, 1, "no chat completion"),
-    "list for a message": (completion([]), NotAnEndpoint, 1, "no chat completion"),
+    "html": (html(), NotAnEndpoint, 3, "usually ends in /v1"),
+    "text": (Response(body="It works!"), NotAnEndpoint, 3, "It works!"),
+    "no body": (Response(body=""), NotAnEndpoint, 3, "no chat completion"),
+    "broken JSON": (Response(body='{"choices": [', headers=JSON), NotAnEndpoint, 3, "no chat completion"),
+    "bad UTF-8": (Response(body=b'{"choices": "\xff"}', headers=JSON), NotAnEndpoint, 3, "no chat completion"),
+    "null": (Response(body=None), NotAnEndpoint, 3, "no chat completion"),
+    "list": (Response(body=[1, 2]), NotAnEndpoint, 3, "no chat completion"),
+    "other object": (Response(body={"object": "list", "data": []}), NotAnEndpoint, 3, "no chat completion"),
+    "no choices": (Response(body={"choices": []}), NotAnEndpoint, 3, "no chat completion"),
+    "null choices": (Response(body={"choices": None}), NotAnEndpoint, 3, "no chat completion"),
+    "null choice": (Response(body={"choices": [None]}), NotAnEndpoint, 3, "no chat completion"),
+    "null message": (completion(None), NotAnEndpoint, 3, "no chat completion"),
+    "text for a message": (completion("hello"), NotAnEndpoint, 3, "no chat completion"),
+    "list for a message": (completion([]), NotAnEndpoint, 3, "no chat completion"),
     # may pass later
     "408": (error(408, "Too slow."), EndpointUnavailable, 3, f"says 408: Too slow. {TRIED}"),
     "409": (error(409, "Conflict."), EndpointUnavailable, 3, TRIED),
@@ -305,7 +305,7 @@ RETRY_AFTER: dict[str, tuple[dict[str, str], float | None]] = {
 @pytest.mark.parametrize("name", RETRY_AFTER)
 def test_retry_after_is_honoured(name: str, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
     headers, wait = RETRY_AFTER[name]
-    monkeypatch.setattr("amemgym.llm.openai.time", lambda: INSTANT.timestamp() - 0.01)
+    monkeypatch.setattr("amemgym.llm.openai_errors.time", lambda: INSTANT.timestamp() - 0.01)
     outcome = ask(sequence(error(status, "Slow down.", headers=headers), ok("Now.")), attempts=2)
     assert outcome.text == "Now."
     ((why, waited),) = outcome.heard.retries
@@ -318,7 +318,7 @@ def test_retry_after_is_honoured(name: str, status: int, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("asked", [f"{LONGEST_WAIT + 1:g}", "86400", "9" * 400, format_datetime(INSTANT, usegmt=True)])
 def test_a_very_long_wait_is_not_waited_for(asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("amemgym.llm.openai.time", lambda: INSTANT.timestamp() - LONGEST_WAIT - 1)
+    monkeypatch.setattr("amemgym.llm.openai_errors.time", lambda: INSTANT.timestamp() - LONGEST_WAIT - 1)
     outcome = ask(error(429, "Slow down.", headers={"retry-after": asked}), attempts=6)
     assert type(outcome.error) is EndpointUnavailable
     assert outcome.server.arrived == 1

@@ -50,7 +50,7 @@ def test_exams_at_once_each_have_their_own_place(tmp_path: Path) -> None:
 
     async def call() -> None:
         line = Line(Journal(tmp_path / "j"), PROMPTS)
-        model = line.model(Door(provider, asyncio.Semaphore(4)), "assistant")
+        model = line.model(Door(provider, 4), "assistant")
         with at(round_name(1, 0, 0)):
             async with asyncio.TaskGroup() as group:
                 for number in range(20):
@@ -77,7 +77,7 @@ def test_labels_reach_only_what_chooses(task: Task[Any], in_exam: bool, tmp_path
     async def call() -> None:
         line = Line(Journal(tmp_path / "j"), PROMPTS)
         with at("p0/q0", labels=LABELS if in_exam else None):
-            await line.model(Door(provider, asyncio.Semaphore(1)), "memory").ask(task)
+            await line.model(Door(provider, 1), "memory").ask(task)
         line.journal.close()
 
     asyncio.run(call())

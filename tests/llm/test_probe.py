@@ -162,7 +162,7 @@ def test_probes_exams_and_conversation_are_counted_apart() -> None:
         "assistant": 2,
         "exam": 1,
         "probe": 4,  # a memory that asks in a probe would not have asked without it
-        "memory": 3,
+        "memory read": 3,
     }
     assert line.ledger["probe"].statuses == {Status.OK: 4}
     assert line.ledger["probe"].as_dict()["calls"] == 4

@@ -10,7 +10,8 @@ import pytest
 from amemgym import errors
 from amemgym.errors import EndpointUnavailable, ModelError
 from amemgym.llm import Completion, Door, Request
-from amemgym.llm.door import LONGEST_BACKOFF, LONGEST_WAIT
+from amemgym.llm.clock import LONGEST_BACKOFF
+from amemgym.llm.door import LONGEST_WAIT
 from tests.llm.helpers import Heard, request_for
 from tests.support.models import Scripted
 
@@ -40,7 +41,7 @@ def through(provider: Scripted, attempts: int, first_wait: float = 0.5) -> tuple
     heard = Heard()
 
     async def call() -> Completion:
-        door = Door(provider, asyncio.Semaphore(1), attempts=attempts, first_wait=first_wait, watcher=heard)
+        door = Door(provider, 1, attempts=attempts, first_wait=first_wait, watcher=heard)
         return await door.complete(request_for())
 
     try:
@@ -72,7 +73,9 @@ def test_it_stops_trying_when_it_has_a_reply(failures: int, sleeps: list[float])
 MODEL_ERRORS = [
     kind
     for kind in vars(errors).values()
-    if isinstance(kind, type) and issubclass(kind, ModelError) and kind is not EndpointUnavailable
+    if isinstance(kind, type)
+    and issubclass(kind, ModelError)
+    and kind not in (EndpointUnavailable, errors.NotAnEndpoint)
 ]
 
 

@@ -144,7 +144,7 @@ def write_all_down(folder: Path, responder: Callable[[Request], Response], setti
     async def call(base_url: str) -> None:
         model = open_model(ModelSettings("openai:m", base_url=base_url, timeout=5, **settings), heard.said)
         line = Line(Journal(folder / "episodes" / "journal.jsonl"), PROMPTS)
-        asked = line.model(Door(model, asyncio.Semaphore(1), attempts=2, first_wait=0.001, watcher=heard), "assistant")
+        asked = line.model(Door(model, 1, attempts=2, first_wait=0.001, watcher=heard), "assistant")
         for place, labels, task in (("p0/s0/r0", None, reply_to()), ("p0/q0", ({"a": "b"},) * 2, question())):
             try:
                 with at(place, labels=labels):
@@ -191,7 +191,7 @@ def test_the_first_play_reads_what_a_replay_will_read(tmp_path: Path) -> None:
             for _ in range(2):
                 model = OpenAIModel("m", base_url=server.base_url, api_key=remember(KEY))
                 line = Line(Journal(tmp_path / "j"), PROMPTS)
-                answer = await line.model(Door(model, asyncio.Semaphore(1)), "assistant").ask(reply_to())
+                answer = await line.model(Door(model, 1), "assistant").ask(reply_to())
                 texts.append(answer.text + str(answer.value))
                 line.journal.close()
                 await model.aclose()
@@ -214,7 +214,7 @@ def test_the_journal_strikes_keys_out_for_every_provider(in_exam: bool, tmp_path
 
     async def call() -> list[str]:
         line, said = Line(Journal(tmp_path / "j"), PROMPTS), []
-        model = line.model(Door(Scripted(answer), asyncio.Semaphore(1)), "assistant")
+        model = line.model(Door(Scripted(answer), 1), "assistant")
         with at("p0/x", "exam" if in_exam else None):
             said.append((await model.ask(reply_to())).text)
             with pytest.raises(ContextOverflow) as caught:

@@ -43,7 +43,7 @@ def test_a_copy_is_made_without_the_exam_s_labels() -> None:
         with at("p1/q2", "exam", ({"home": "sea"},)):
             return new_memory(Looks, tools_of(Scripted()))
 
-    assert asyncio.run(work()).seen == Place("p1/q2", "exam", None)
+    assert asyncio.run(work()).seen == Place("p1/q2", "exam", None, "write")
 
 
 def test_a_memory_that_cannot_be_made_has_failed_and_tells_no_key() -> None:

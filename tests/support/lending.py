@@ -66,7 +66,7 @@ async def lending(
 ) -> AsyncIterator[Endpoint]:
     """An address over a provider."""
     async with Gateway() as gateway:
-        door = Door(provider, asyncio.Semaphore(8), attempts=1)
+        door = Door(provider, 8, attempts=1)
         yield gateway.for_episode(line or line_for(), door, embedder()).lend(stand_in)
 
 
@@ -76,7 +76,7 @@ async def memories(
 ) -> AsyncIterator[list[Memory]]:
     """Empty memories of these names, side by side behind one gateway; closed at the end."""
     async with Gateway() as gateway, AsyncExitStack() as closing:
-        line, door = line or line_for(), Door(provider, asyncio.Semaphore(8), first_wait=0.001)
+        line, door = line or line_for(), Door(provider, 8, first_wait=0.001)
         lender = gateway.for_episode(line, door, embedder())
         made: list[Memory] = []
         for name in names:

@@ -2,52 +2,32 @@
 
 A responder sees each well-formed request and gives a `Response`, or None for the default answer. It is called
 in the server's thread, one request at a time, so it must not block: `Response.delay` is for slowness.
+
+As a program it gives the default answers in a process of its own:
+
+    python -m tests.support.mock_openai --delay 0.05 --faults 0.3 --rpm 600
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import hashlib
 import json
+import random
+import re
 import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping
+import zlib
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
-from http.client import responses as PHRASES
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-
-@dataclass(frozen=True)
-class Request:
-    """One request as it arrived."""
-
-    order: int  # of arrival, from 0
-    at: float  # time.monotonic() when the last byte had come
-    method: str
-    path: str
-    headers: Mapping[str, str]  # names in lower case
-    body: Any  # the parsed JSON; None when there is none
-    is_chat: bool
-    messages: list[dict[str, Any]]  # of the body; empty when it has none
-
-
-@dataclass(frozen=True)
-class Response:
-    """What to send, or how to misbehave; vary one with `dataclasses.replace`. Any delay comes first."""
-
-    status: int = 200
-    body: Any = b""  # bytes and str go out as they are, anything else as JSON
-    headers: Mapping[str, str] = field(default_factory=dict)
-    delay: float | None = None  # seconds; None: the server's delay
-    hang: bool = False  # never answer: wait until the client goes or the server closes
-    drop: bool = False  # close the connection without an answer
-    truncate: bool = False  # promise the whole body, send half of it, close
-
+from tests.support.mock_faults import KINDS, Faults, RateLimit
+from tests.support.mock_http import Connection, Request, Response
 
 Responder = Callable[[Request], Response | None]
 Str = str | None
@@ -102,13 +82,50 @@ def html(status: int = 200) -> Response:
     return Response(status, "<!DOCTYPE html><html><body>Sign in</body></html>", {"content-type": "text/html"})
 
 
+_MODEL = re.compile(rb'"model"\s*:\s*("(?:[^"\\]|\\.)*")')
+_STREAMS = re.compile(rb'"stream"\s*:\s*true')
+_SOME = re.compile(rb'"messages"\s*:\s*\[\s*\{')
+#: characters of a message's JSON that are not its text
+_AROUND = 31
+_MODELS = Response(body={"object": "list", "data": [{"id": "mock-model", "object": "model"}]})
+_JSON = {"content-type": "application/json"}
+
+
 def default_responder(request: Request) -> Response:
-    """The models; choice 1 when a JSON choice is asked for; else a text that depends on the messages."""
+    """The models; choice 1 when a JSON choice is asked for; else a text that depends on the messages.
+
+    Nothing is parsed: in a JSON text a quotation mark without a backslash before it is no part of what was said.
+    """
     if not request.is_chat:
-        return Response(body={"object": "list", "data": [{"id": "mock-model", "object": "model"}]})
-    asks = '"answer"' in str(request.messages[-1].get("content"))
-    digest = hashlib.sha256(json.dumps(request.messages, sort_keys=True).encode()).hexdigest()
-    return ok('{"answer": 1}' if asks else f"Mock reply {digest[:12]}.")
+        return _MODELS
+    raw = request.raw
+    start, last = raw.find(b'"messages"'), raw.rfind(b'"role"')
+    if raw.find(rb"\"answer\"", last) >= 0:
+        text = r"{\"answer\": 1}"
+    else:
+        text = f"Mock reply {zlib.crc32(memoryview(raw)[start:]):08x}{len(raw) - start & 0xFFFF:04x}."
+    asked, said = _tokens(request), 1 + (len(text) + 40) // 4
+    body = (
+        f'{{"id": "chatcmpl-{request.order}", "object": "chat.completion", "created": 0, "model": {_model(request)},'
+        f' "choices": [{{"index": 0, "message": {{"role": "assistant", "content": "{text}"}},'
+        f' "finish_reason": "stop"}}],'
+        f' "usage": {{"prompt_tokens": {asked}, "completion_tokens": {said}, "total_tokens": {asked + said}}}}}'
+    )
+    return Response(body=body, headers=_JSON)
+
+
+def _model(request: Request) -> str:
+    """The JSON of the name of the model that is asked."""
+    raw = request.raw
+    found = _MODEL.search(raw, 0, max(0, raw.find(b'"messages"'))) or _MODEL.search(raw, max(0, raw.rfind(b'"role"')))
+    return found[1].decode() if found else "null"
+
+
+def _tokens(request: Request) -> int:
+    """Of what is asked; a token is four characters. Nearly those of the texts, without their JSON."""
+    raw = request.raw
+    start = raw.find(b'"messages"')
+    return 1 + max(0, len(raw) - start - _AROUND * raw.count(b"{", start) - raw.count(b"\\", start)) // 4
 
 
 def sequence(*responses: Response, then: Response | Responder | None = None) -> Responder:
@@ -127,15 +144,37 @@ def sequence(*responses: Response, then: Response | Responder | None = None) -> 
 
 
 class MockOpenAI:
-    """The endpoint, as a context manager; leaving it raises what a responder raised (clients saw a 418)."""
+    """The endpoint, as a context manager; leaving it raises what a responder raised (clients saw a 418).
 
-    def __init__(self, responder: Responder | None = None, *, delay: float = 0.0, port: int = 0) -> None:
-        self.responder, self.delay, self.port = responder or default_responder, delay, port
+    Args:
+        responder: gives the answers.
+        delay, jitter: seconds before each chat answer, and the part of them by which they vary.
+        faults: the chance of a fault, of chat requests, or the faults themselves.
+        rpm: chat requests a minute; more are refused.
+        seed: of faults and jitter.
+    """
+
+    def __init__(
+        self,
+        responder: Responder | None = None,
+        *,
+        delay: float = 0.0,
+        port: int = 0,
+        jitter: float = 0.0,
+        faults: float | Faults = 0.0,
+        rpm: float | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.responder, self.delay, self.port, self.jitter = responder or default_responder, delay, port, jitter
+        self.faults = faults if isinstance(faults, Faults) else Faults(faults, seed) if faults else None
+        self.limit = RateLimit(rpm) if rpm else None
         self.requests: list[Request] = []  # in order of arrival
         self.errors: list[Exception] = []  # what the responder raised
         self.arrived = self.connections = self.in_flight = self.max_in_flight = 0
         self.record = True  # False: count the requests, do not keep them
         self.peak_file: Path | None = None  # told each new max_in_flight
+        self._random = random.Random(seed)
+        self._open: set[Connection] = set()
         self._changed, self._ready, self._stop = threading.Condition(), threading.Event(), asyncio.Event()
 
     def wait_until(self, condition: Callable[[MockOpenAI], bool], timeout: float = 5.0) -> None:
@@ -165,51 +204,53 @@ class MockOpenAI:
         self._thread.join()
 
     async def _serve(self, listener: socket.socket) -> None:
-        server = await asyncio.start_server(self._connection, sock=listener, backlog=1024)
         self._loop = asyncio.get_running_loop()
+        server = await self._loop.create_server(self._connected, sock=listener, backlog=1024)
         self._ready.set()
         await self._stop.wait()
-        server.close()  # asyncio.run cancels the connections
+        server.close()
+        while self._open:
+            for connection in list(self._open):
+                connection.transport.abort()
+            await asyncio.sleep(0)
 
-    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _connected(self) -> Connection:
+        connection = Connection(self._take, self._gone)
         self.connections += 1
-        try:
-            with suppress(OSError, EOFError, ValueError, asyncio.CancelledError):
-                while await self._exchange(reader, writer):
-                    pass
-                writer.close()
-                await writer.wait_closed()
-        finally:
-            writer.transport.abort()
+        self._open.add(connection)
+        return connection
 
-    async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        """Serve one request; True when the connection may carry another."""
-        first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").rstrip().split("\r\n")
-        method, path, version = first.split(" ")
-        headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
-        keep = version == "HTTP/1.1" and headers.get("connection", "").lower() != "close"
-        raw, body = await reader.readexactly(int(headers.get("content-length", 0))), None
-        with suppress(ValueError):
-            body = json.loads(raw)
-        is_chat = (method, path.partition("?")[0]) == ("POST", "/v1/chat/completions")
-        messages = body.get("messages") or [] if isinstance(body, dict) else []
-        request = Request(self.arrived, time.monotonic(), method, path, headers, body, is_chat, messages)
+    def _gone(self, connection: Connection) -> None:
+        self._open.discard(connection)
+        if connection.busy:
+            connection.busy = False
+            self._count(-1)
+
+    def _take(self, connection: Connection, head: bytes, body: bytes) -> None:
+        request = Request(self.arrived, time.monotonic(), head, body)
         self.arrived += 1
-        self.requests += [request] * self.record
+        if self.record:
+            self.requests.append(request)
+        connection.busy = True
         self._count(1)
-        try:
-            response = self._answer(request)
-            delay = self.delay * request.is_chat if response.delay is None else response.delay
-            if delay or response.hang:
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(None if response.hang else delay):
-                        await reader.read(1)  # a waiting client sends nothing: this is its leaving
-                        return False
-        finally:
-            self._count(-1)  # before the answer is written, so that max_in_flight never says too much
-        if not response.drop:
-            writer.write(_wire(response, request))
-        return keep and not (response.drop or response.truncate or "transfer-encoding" in headers)
+        response = self._answer(request)
+        if response.hang:
+            return
+        if delay := self.wait_of(response.delay if request.is_chat else response.delay or 0.0):
+            connection.timer = self._loop.call_later(delay, self._send, connection, response)
+        else:
+            self._send(connection, response)
+
+    def wait_of(self, delay: float | None) -> float:
+        """Seconds to wait before an answer with that delay; None: the server's, which varies."""
+        if delay is not None or not self.jitter:
+            return self.delay if delay is None else delay
+        return self.delay * (1 + self.jitter * self._random.uniform(-1, 1))
+
+    def _send(self, connection: Connection, response: Response) -> None:
+        connection.busy = False
+        self._count(-1)  # before the answer is written, so that max_in_flight never says too much
+        connection.send(response)
 
     def _count(self, change: int) -> None:
         with self._changed:
@@ -221,42 +262,38 @@ class MockOpenAI:
             self._changed.notify_all()
 
     def _answer(self, request: Request) -> Response:
-        """Refuse what the endpoint does not know; else the responder's answer, else the default one."""
+        """Refuse what the endpoint does not know; else a fault, the responder's answer, or the default one."""
         if not request.is_chat and (request.method, request.path) != ("GET", "/v1/models"):
             return error(404, f"Invalid URL ({request.method} {request.path})")
-        if request.is_chat and (not request.messages or request.body.get("stream")):
-            return error(400, "The mock wants a JSON body with messages, and does not stream.")
+        if request.is_chat:
+            if not _SOME.search(request.raw) or _streams(request.raw):
+                return error(400, "The mock wants a JSON body with messages, and does not stream.")
+            for misbehave in (self.limit, self.faults):
+                if misbehave is not None and (response := misbehave(request)) is not None:
+                    return response
         try:
-            return self.responder(request) or default_responder(request)
+            response = self.responder(request)
+            return default_responder(request) if response is None else _completed(response, request)
         except Exception as exc:
             self.errors.append(exc)
             return error(418, f"The mock's responder raised {exc!r}")
 
 
-def _wire(response: Response, request: Request) -> bytes:
-    """The bytes of a response."""
-    body, kind = response.body, "text/plain; charset=utf-8"
-    if not isinstance(body, str | bytes):
-        body, kind = json.dumps(_completed(body, request)), "application/json"
-    payload = body.encode() if isinstance(body, str) else body
-    headers = {"content-type": kind} | {name.lower(): value for name, value in response.headers.items()}
-    headers["content-length"] = str(max(len(payload), int(response.truncate)))
-    lines = [f"HTTP/1.1 {response.status} {PHRASES.get(response.status, 'Unknown')}"]
-    lines += [f"{name}: {value}" for name, value in headers.items()]
-    sent = payload[: len(payload) // 2] if response.truncate else payload
-    return "\r\n".join([*lines, "", ""]).encode("latin-1") + sent
+def _streams(raw: bytes) -> bool:
+    """Whether a stream is wanted, which stands before the messages or after the last one."""
+    return bool(_STREAMS.search(raw, 0, raw.find(b'"messages"')) or _STREAMS.search(raw, max(0, raw.rfind(b'"role"'))))
 
 
-def _completed(body: Any, request: Request) -> Any:
-    """A completion with what only its request can tell; a token is four characters."""
+def _completed(response: Response, request: Request) -> Response:
+    """A completion with what only its request can tell."""
+    body = response.body
     if not isinstance(body, dict) or "choices" not in body or not request.is_chat:
-        return body
-    body = {"id": f"chatcmpl-{request.order}", "model": request.body.get("model")} | body
+        return response
+    body = {"id": f"chatcmpl-{request.order}", "model": json.loads(_model(request))} | body
     if body.get("usage") == "auto":
-        asked = 1 + sum(len(str(message.get("content"))) for message in request.messages) // 4
-        said = 1 + len(str(body["choices"][0]["message"])) // 4
+        asked, said = _tokens(request), 1 + len(str(body["choices"][0]["message"])) // 4
         body["usage"] = {"prompt_tokens": asked, "completion_tokens": said, "total_tokens": asked + said}
-    return body
+    return replace(response, body=body)
 
 
 def main() -> None:
@@ -264,11 +301,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--delay", type=float, default=0.0, help="seconds before each chat answer")
+    parser.add_argument("--jitter", type=float, default=0.0, help="the part of the delay by which it varies, 0 to 1")
+    parser.add_argument("--faults", type=float, default=0.0, help="the chance that a chat request fails")
+    parser.add_argument("--kinds", default=",".join(KINDS), help="the faults that happen (default: %(default)s)")
+    parser.add_argument("--rpm", type=float, help="chat requests a minute; more are refused with 429")
+    parser.add_argument("--seed", type=int, default=0, help="of faults and jitter")
     parser.add_argument("--max-in-flight-file", type=Path, help="holds the greatest number in flight so far")
     args = parser.parse_args()
     signals = {signal.SIGINT, signal.SIGTERM}
     signal.pthread_sigmask(signal.SIG_BLOCK, signals)
-    server = MockOpenAI(delay=args.delay, port=args.port)
+    faults = Faults(args.faults, args.seed, args.kinds.split(","))
+    server = MockOpenAI(
+        delay=args.delay,
+        port=args.port,
+        jitter=args.jitter,
+        faults=faults if args.faults else 0.0,
+        rpm=args.rpm,
+        seed=args.seed,
+    )
     server.peak_file, server.record = args.max_in_flight_file, False
     with server:
         print(f"listening on {server.base_url}", flush=True)

@@ -49,7 +49,7 @@ def line_for(journal: Journal | None = None) -> Line:
 
 def model_of(provider: Scripted, role: str = "assistant", line: Line | None = None) -> Model:
     """A model as one role of an episode sees it. Call inside a running event loop."""
-    return (line or line_for()).model(Door(provider, asyncio.Semaphore(4), first_wait=0.001), role)
+    return (line or line_for()).model(Door(provider, 4, first_wait=0.001), role)
 
 
 def tools_of(provider: Scripted, line: Line | None = None, variables: tuple[str, ...] = ()) -> Tools:

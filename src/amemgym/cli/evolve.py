@@ -53,6 +53,11 @@ def evolve_command(
     concurrency: Annotated[int | None, typer.Option(help=field_help("concurrency"))] = None,
     timeout: Annotated[float | None, typer.Option(help=field_help("timeout"))] = None,
     attempts: Annotated[int | None, typer.Option(help=field_help("attempts"))] = None,
+    rpm: Annotated[int | None, typer.Option(help=field_help("rpm"))] = None,
+    tpm: Annotated[int | None, typer.Option(help=field_help("tpm"))] = None,
+    episode_timeout: Annotated[float | None, typer.Option(help=field_help("episode_timeout"))] = None,
+    budget: Annotated[str | None, typer.Option(help=field_help("budget"), metavar="USD|TOKENS")] = None,
+    prices: Annotated[str | None, typer.Option(help=field_help("prices"), metavar="FILE")] = None,
     out: Annotated[str | None, typer.Option(help="directory (default: runs/evolve-<data>-<fingerprint>)")] = None,
 ) -> None:
     """Let an agent revise what it is told to remember, and score it on users it has not learned from.

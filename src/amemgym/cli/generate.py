@@ -59,6 +59,9 @@ def generate_command(
     concurrency: Annotated[int | None, typer.Option(help=_help("concurrency"))] = None,
     timeout: Annotated[float | None, typer.Option(help=_help("timeout"))] = None,
     attempts: Annotated[int | None, typer.Option(help=_help("attempts"))] = None,
+    rpm: Annotated[int | None, typer.Option(help=_help("rpm"))] = None,
+    tpm: Annotated[int | None, typer.Option(help=_help("tpm"))] = None,
+    prices: Annotated[str | None, typer.Option(help=_help("prices"), metavar="FILE")] = None,
     out: Annotated[str | None, typer.Option(help="the file to write")] = None,
     estimate: Annotated[bool, typer.Option("--estimate", help="print what it would take, and stop")] = False,
 ) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from io import TextIOWrapper
 from typing import Any
 
@@ -12,22 +11,8 @@ import typer
 from rich.console import Console
 
 from amemgym import files
-from amemgym.cli.audit import audit_command
-from amemgym.cli.card import card_command
-from amemgym.cli.check_memory import check_memory_command
-from amemgym.cli.compare import compare_command
-from amemgym.cli.estimate import estimate_command
-from amemgym.cli.evolve import evolve_command
-from amemgym.cli.generate import generate_command
-from amemgym.cli.import_ import import_command
-from amemgym.cli.listing import list_command
-from amemgym.cli.memorybench import MEMORYBENCH, memorybench_app
-from amemgym.cli.report import report_command
-from amemgym.cli.resume import resume_command
-from amemgym.cli.run import run_command
-from amemgym.cli.score import score_command
-from amemgym.cli.tune import tune_command
-from amemgym.cli.validate import validate_command
+from amemgym.cli.lazy import lazy_app
+from amemgym.cli.memorybench import MEMORYBENCH
 from amemgym.errors import AMemGymError, Interrupted
 from amemgym.secrets import redact
 from amemgym.version import __version__
@@ -35,34 +20,27 @@ from amemgym.version import __version__
 # typer brings its own copy of click in newer versions; this is the class its usage errors have, whichever it is
 _ClickException: type[Any] = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
 
-app = typer.Typer(
-    name="amemgym",
-    help="Measure the long-term memory of conversational assistants.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
-COMMANDS: dict[str, Callable[..., None]] = {
-    "run": run_command,
-    "estimate": estimate_command,
-    "resume": resume_command,
-    "score": score_command,
-    "report": report_command,
-    "compare": compare_command,
-    "import": import_command,
-    "evolve": evolve_command,
-    "generate": generate_command,
-    "validate": validate_command,
-    "audit": audit_command,
-    "card": card_command,
-    "tune": tune_command,
-    "check-memory": check_memory_command,
-    "list": list_command,
+#: command → module
+COMMANDS = {
+    "run": "run",
+    "estimate": "estimate",
+    "resume": "resume",
+    "merge": "merge",
+    "score": "score",
+    "report": "report",
+    "compare": "compare",
+    "import": "import_",
+    "evolve": "evolve",
+    "generate": "generate",
+    "validate": "validate",
+    "audit": "audit",
+    "card": "card",
+    "tune": "tune",
+    "check-memory": "check_memory",
+    "list": "listing",
+    "memorybench": "memorybench",
 }
-for _name, _command in COMMANDS.items():
-    app.command(_name)(_command)
-app.add_typer(memorybench_app, name="memorybench")
+app = lazy_app("amemgym", "Measure the long-term memory of conversational assistants.", "amemgym.cli", COMMANDS)
 
 
 def main(arguments: list[str] | None = None) -> None:

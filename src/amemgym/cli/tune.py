@@ -59,6 +59,8 @@ def tune_command(
     concurrency: Annotated[int | None, typer.Option(help=field_help("concurrency"))] = None,
     timeout: Annotated[float | None, typer.Option(help=field_help("timeout"))] = None,
     attempts: Annotated[int | None, typer.Option(help=field_help("attempts"))] = None,
+    rpm: Annotated[int | None, typer.Option(help=field_help("rpm"))] = None,
+    tpm: Annotated[int | None, typer.Option(help=field_help("tpm"))] = None,
     out: Annotated[
         str | None, typer.Option(help="the search's directory (default: runs/tune-<data>-<fingerprint>)")
     ] = None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from types import TracebackType
 
 from amemgym.env.episode import Episode, Step
@@ -39,7 +38,7 @@ class Environment:
         self._provider = open_model(settings, lambda sentence: None)
         self._episode: Episode | None = None
         self._background = Background()
-        self._door = Door(self._provider, asyncio.Semaphore(1))
+        self._door = Door(self._provider, 1)
 
     def reset(self, scenario: Scenario, seed: int = 0) -> Step:
         """Start an episode; its first observation."""

@@ -5,7 +5,15 @@ from amemgym.evaluate.examine import Seat, blaming, put_to_copy
 from amemgym.evaluate.failed import FailedEpisode, FailedEpisodes
 from amemgym.evaluate.forecast import UPPER_BOUND, RoleEstimate, RunEstimate
 from amemgym.evaluate.imported import Import, import_directory
-from amemgym.evaluate.manifest import default_directory, describe_data, make_manifest, resumable, resumable_agent
+from amemgym.evaluate.manifest import (
+    default_directory,
+    describe_data,
+    make_manifest,
+    place_of_model,
+    priced_models,
+    resumable,
+    resumable_agent,
+)
 from amemgym.evaluate.offpolicy import Recorded, read_recorded, recorded_data
 from amemgym.evaluate.players import Players, in_play, needs_endpoint
 from amemgym.evaluate.results import (
@@ -18,9 +26,11 @@ from amemgym.evaluate.results import (
 )
 from amemgym.evaluate.run import Run, RunOutcome
 from amemgym.evaluate.rundir import RunDirectory
+from amemgym.evaluate.shard import Shard, played_users, shard_of, whole
 from amemgym.evaluate.spec import FREE_SETTINGS, SHARED_SETTINGS, RunSpec, check_addresses, make_spec, read_config
 from amemgym.evaluate.upperbound import variants_of
 from amemgym.evaluate.watch import RunWatcher
+from amemgym.evaluate.worker import Worker
 
 __all__ = [
     "FREE_SETTINGS",
@@ -46,8 +56,10 @@ __all__ = [
     "RunSpec",
     "RunWatcher",
     "Seat",
+    "Shard",
     "UpperBoundAnswer",
     "UpperBoundResult",
+    "Worker",
     "blaming",
     "check_addresses",
     "default_directory",
@@ -57,11 +69,16 @@ __all__ = [
     "make_manifest",
     "make_spec",
     "needs_endpoint",
+    "place_of_model",
+    "played_users",
+    "priced_models",
     "put_to_copy",
     "read_config",
     "read_recorded",
     "recorded_data",
     "resumable",
     "resumable_agent",
+    "shard_of",
     "variants_of",
+    "whole",
 ]

@@ -14,14 +14,22 @@ from pydantic import TypeAdapter, ValidationError
 
 from amemgym import files
 from amemgym.clean import clean
-from amemgym.errors import AgentFailed, AMemGymError, MemoryFailed, ModelError, RunDirectoryError, raised
+from amemgym.errors import (
+    AgentFailed,
+    AMemGymError,
+    EpisodeTimeout,
+    MemoryFailed,
+    ModelError,
+    RunDirectoryError,
+    raised,
+)
 from amemgym.secrets import redact
 
 
 @dataclass(frozen=True)
 class FailedEpisode:
     """One episode that failed. `boundary` is where: `memory` or `agent` (code from elsewhere), `model` (a call that got
-    no reply), or `run`."""
+    no reply), `time-out` (of the episode), or `run`."""
 
     agent: str
     user: int
@@ -40,6 +48,8 @@ def boundary_of(error: Exception) -> str:
         return error.boundary
     if isinstance(error, MemoryFailed):
         return "memory"
+    if isinstance(error, EpisodeTimeout):
+        return "time-out"
     return "model" if isinstance(error, ModelError) else "run" if isinstance(error, AMemGymError) else "agent"
 
 

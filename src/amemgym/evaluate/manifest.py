@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from amemgym.agents import AgentSpec, is_agent_file
 from amemgym.env import Rules
 from amemgym.evaluate.offpolicy import Recorded
 from amemgym.evaluate.rundir import FORMAT, played_text
+from amemgym.evaluate.shard import described, fingerprint, shard_of, whole
 from amemgym.evaluate.spec import RunSpec
 from amemgym.evaluate.upperbound import bound_names, description
 from amemgym.llm import USER_URL, ModelSettings, asks_endpoint, box_settings, describe_model, embedder_identity, located
@@ -73,6 +74,7 @@ def make_manifest(
         "off_policy": recorded.described() if recorded else None,
         "language": spec.language,
         "prompts": prompts_for(spec.language).hashes(TEMPLATES),
+        **({} if spec.shard is None else {"shard": described(spec.shard)}),
     }
     settings = resumable(spec, model, user_model)
     if spec.off_policy is not None:
@@ -80,10 +82,10 @@ def make_manifest(
         # a resume must not find another first one
         settings["off_policy_agent"] = recorded.taken_from if recorded else spec.off_policy_agent
     bounds = bound_names(agents, model) if spec.upper_bound else {}
-    names = {described: name for described, (name, _) in bounds.items()}
+    names = {said: name for said, (name, _) in bounds.items()}
     return {
         "format": FORMAT,
-        "fingerprint": _sha256(files.canonical_json(compared)),
+        "fingerprint": fingerprint(compared),
         "data": {"name": dataset.name, **describe_data(dataset)},
         "compared": compared,
         # whose upper bound counts: for the run as a whole, and for each agent
@@ -95,9 +97,25 @@ def make_manifest(
     }
 
 
+def priced_models(manifest: Mapping[str, Any]) -> list[tuple[str, str | None]]:
+    """Names and addresses of the models that a run asks, each once; off-policy and imported, nobody plays the user."""
+    compared = manifest["compared"]
+    played = [agent for agent in compared["agents"] if not agent.get("reference")]
+    models = [agent.get("model") or compared["model"] for agent in played] or [compared["model"]]
+    if not compared.get("off_policy") and "imported" not in compared:
+        models.append(compared["user_model"])
+    return list(dict.fromkeys(place_of_model(model) for model in models))
+
+
+def place_of_model(described: Mapping[str, Any]) -> tuple[str, str | None]:
+    """Name and address of a model as a manifest describes it."""
+    return described["model"], described.get("base_url")
+
+
 def resumable(spec: RunSpec, model: ModelSettings, user_model: ModelSettings) -> dict[str, Any]:
     """A run's settings as they are found from another folder and another shell."""
-    settings = spec.model_dump(mode="json", exclude={"out"})
+    # the rates of a file of prices are kept, which may be gone when the run goes on
+    settings = spec.model_dump(mode="json", exclude={"out", "prices"})
     settings["data"] = spec.data if is_data_name(spec.data) else str(files.at_home(spec.data).absolute())
     for name in ("off_policy", "policy"):
         if settings[name] is not None:
@@ -112,15 +130,11 @@ def resumable(spec: RunSpec, model: ModelSettings, user_model: ModelSettings) ->
     return settings
 
 
-def _sha256(text: str) -> str:
-    return files.sha256(text.encode("utf-8"))
-
-
 def describe_data(dataset: Dataset) -> dict[str, Any]:
     """The played part: its source's hash and its own as it is kept, users, questions, exams (one agent, one trial)."""
     return {
         "sha256": dataset.sha256,
-        "played": _sha256(played_text(dataset)),
+        "played": files.sha256(played_text(dataset).encode("utf-8")),
         "users": len(dataset),
         "questions": sum(len(scenario.qas) for scenario in dataset),
         "exams": sum(len(scenario.qas) * len(scenario.periods) for scenario in dataset),
@@ -128,10 +142,12 @@ def describe_data(dataset: Dataset) -> dict[str, Any]:
 
 
 def default_directory(manifest: dict[str, Any]) -> Path:
-    """runs/<data>-<model>-<fingerprint>: two settings never share one."""
+    """runs/<data>-<model>-<fingerprint>: two settings never share one. A shard is called after its whole run."""
     model = str(manifest["compared"]["model"]["model"])
     readable = files.slug(f"{manifest['data']['name']} {model}").rpartition("-")[0]
-    return Path("runs") / f"{readable}-{manifest['fingerprint'][:8]}"
+    part = shard_of(manifest)
+    which = "" if part is None else f"-shard-{part.number}-of-{part.of}"
+    return Path("runs") / f"{readable}-{whole(manifest)['fingerprint'][:8]}{which}"
 
 
 def resumable_agent(agent: str) -> str:

@@ -172,6 +172,11 @@ class _Count(BaseModel):
     estimated: int
     seconds: float
     unreadable: dict[str, int]
+    #: earlier versions did not tell; None where no endpoint did
+    cached: int | None = None
+    cached_calls: int = 0
+    reasoning: int | None = None
+    reasoning_calls: int = 0
 
 
 _EPISODE = TypeAdapter(EpisodeResult)

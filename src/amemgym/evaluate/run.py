@@ -1,44 +1,35 @@
 """The run: agents × users × trials as episodes played side by side, and the upper bound of each model beside them.
 
-What is finished in the run directory is taken from there; an episode that was interrupted is played again from its
-journal. An episode that fails leaves the others alone; what no call can mend (a wrong key, a full disk) stops the run.
+A run is a list of jobs (`jobs.py`), each played by a worker (`worker.py`), in this process or in those of a cluster
+(`executors/`). The run itself holds the directory, keeps what failed, and gathers what is scored.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from amemgym import files
 from amemgym.agents import AgentSpec
-from amemgym.env import Episode, Rules
-from amemgym.errors import (
-    AgentFailed,
-    AMemGymError,
-    EndpointUnavailable,
-    FatalModelError,
-    RunDirectoryError,
-    StorageError,
-    UsageError,
-)
-from amemgym.evaluate.coach import Coach, Coachings, Schedule, tell_of
-from amemgym.evaluate.examine import Seat
-from amemgym.evaluate.failed import FailedEpisode, FailedEpisodes, boundary_of, said
+from amemgym.env import Rules
+from amemgym.errors import EndpointDown, UsageError
+from amemgym.evaluate.coach import Coachings
+from amemgym.evaluate.executors import play_here
+from amemgym.evaluate.failed import FailedEpisode, FailedEpisodes
+from amemgym.evaluate.jobs import Ended, Failed, Job, jobs_of
 from amemgym.evaluate.offpolicy import Recorded
-from amemgym.evaluate.play import play, turns
-from amemgym.evaluate.players import Players, in_play, needs_endpoint
-from amemgym.evaluate.reference import play_reference
+from amemgym.evaluate.play import turns
 from amemgym.evaluate.results import EpisodeResult, UpperBoundResult
 from amemgym.evaluate.rundir import RunDirectory
+from amemgym.evaluate.shard import users_of
 from amemgym.evaluate.spec import RunSpec
-from amemgym.evaluate.upperbound import bound_names, measure, variants_of
+from amemgym.evaluate.upperbound import variants_of
 from amemgym.evaluate.watch import RunWatcher
-from amemgym.llm import Doors, Gateway, Line, ModelSettings, reach
+from amemgym.evaluate.worker import Setup, Worker
+from amemgym.llm import Budget, ModelSettings
+from amemgym.llm.prices import PriceList
 from amemgym.scenario import Dataset, Scenario
-from amemgym.tasks import prompts_for
-from amemgym.together import first_failure, side_by_side, wait_for
 
 
 @dataclass
@@ -52,28 +43,12 @@ class RunOutcome:
     stopped: Exception | None = None
 
 
-@dataclass(frozen=True)
-class _Job:
-    """Whose episode a job is, or whose upper bound (then `agent` is "")."""
-
-    agent: str
-    user: int
-    user_id: str
-    trial: int | None = None
-
-    @property
-    def name(self) -> str:
-        if not self.agent:
-            return f"upper bound, user {self.user}"
-        return f"agent '{self.agent}', user {self.user}" + ("" if self.trial is None else f", trial {self.trial}")
-
-
 class Run:
     """One run over a claimed directory.
 
     Args:
         spec: how to play.
-        dataset: what to play, already limited to the users and periods wanted.
+        dataset: the run's users, already limited to those and the periods wanted; a shard plays some of them.
         agents: who plays.
         model, user_model: how the models are reached.
         rules: the protocol.
@@ -83,6 +58,8 @@ class Run:
         coachings: who tells an agent what to remember, by agent. Their episodes wait for each other, so all are under
             way at once, and the first that fails ends the run.
         part_of: the directory of an undertaking of several runs, which is what is continued where this run ends early.
+        budget: what may be spent, where it is that of several runs together; else the spec says it.
+        prices: what a budget in US dollars goes by.
     """
 
     def __init__(
@@ -98,95 +75,119 @@ class Run:
         recorded: Recorded | None = None,
         coachings: Coachings | None = None,
         part_of: Path | None = None,
+        budget: Budget | None = None,
+        prices: PriceList | None = None,
     ) -> None:
         self._spec = spec
         self._recorded = recorded
-        self._coachings = coachings or {}
+        self._coached = bool(coachings)
         self._part_of = part_of
         self.dataset = dataset
         self._agents = agents
-        self._model = model
-        self._user_model = user_model
         self._rules = rules
         self.directory = directory
         self._watcher = watcher
-        self._prompts = prompts_for(spec.language)
-        self._bounds = list(bound_names(agents, model).values()) if spec.upper_bound else []
-        self._doors = Doors(spec.limits(), watcher)
-        self._players = Players(spec, model, self._doors)
+        self._setup = Setup(spec, agents, model, user_model, rules, prices or PriceList.read(None))
+        self._bounds = list(self._setup.bounds())
+        self._users = users_of(dataset, spec.shard)
+        self._worker = Worker(self._setup, dataset, directory, watcher, recorded, coachings, budget)
         self._failed = FailedEpisodes(directory.path)
+        self._unreached: list[Failed] = []
         self._outcome = RunOutcome()
+
+    def check_budget(self) -> None:
+        """Raises UsageError where a budget in US dollars cannot be kept, as a model's price is not known."""
+        self._worker.check_budget()
 
     def check(self) -> None:
         """Raises UsageError or UnknownName where a model that is needed cannot be called, a ModelError where an
         assistant does not answer at its address; writes nothing."""
-        playing = [agent.model or self._model for agent in self._agents if not agent.is_reference]
-        users = [self._user_model] if playing and not self._recorded else []
-        for settings in (*playing, *users, *(model for _, model in self._bounds)):
-            self._doors.to(settings)
-        if any(needs_endpoint(agent) for agent in self._agents):
-            Gateway.check()
-        boxes = [agent.model for agent in self._agents if agent.is_box and agent.model]
-        if boxes:
-            wait_for(lambda: side_by_side(reach(box) for box in boxes))
+        if self._spec.executor == "ray":
+            from amemgym.evaluate.executors.cluster import check_ray  # not installed, or not wanted, by most
+
+            if self._coached:
+                raise UsageError(
+                    "--executor ray: episodes that are coached wait for each other, so one process plays them; leave"
+                    " --executor out"
+                )
+            check_ray()
+        self._worker.check()
 
     async def play(self) -> RunOutcome:
         """Play everything that is not finished. What stopped it early, and what failed, is in the outcome."""
         self._announce()
-        # the same run in two folders is two runs to a server that both use
-        folder = files.sha256(str(self.directory.path.resolve()).encode("utf-8", "surrogatepass"))
-        self._players.run_name = f"{str(self.directory.manifest()['fingerprint'])[:8]}-{folder[:6]}"
-        jobs, lines = self._jobs(), self._begin_coaching()
-        episodes = asyncio.Semaphore(len(jobs) if self._coachings else self._spec.concurrency)
-
-        async def one(job: Callable[[], Awaitable[None]], of: _Job) -> None:
-            async with episodes:
-                await self._guarded(job, of)
-
+        jobs = jobs_of(self._users, self._agents, self._bounds, self._spec.trials)
         try:
-            async with asyncio.TaskGroup() as group:
-                for job, of in jobs:
-                    group.create_task(one(job, of))
-        except BaseExceptionGroup as group_error:
-            failure = first_failure(group_error)
-            if not isinstance(failure, Exception):
-                raise failure from group_error
+            await (self._play_on_ray(jobs) if self._spec.executor == "ray" else self._play_here(jobs))
+        except Exception as failure:
             self._outcome.stopped = failure
-        finally:
-            for line in lines:
-                line.journal.close()
-            await self._players.aclose()
-            await self._doors.aclose()
-        self._outcome.episodes.sort(key=lambda result: (self._place(result.agent), result.user, result.trial))
+            self._take_back(failure)
+        names = [agent.name for agent in self._agents]
+        self._outcome.episodes.sort(key=lambda result: (names.index(result.agent), result.user, result.trial))
         self._outcome.upper_bounds.sort(key=lambda result: (result.model, result.user))
         self._outcome.failures.sort()
         return self._outcome
 
-    def _begin_coaching(self) -> list[Line]:
-        """The lines that coaches ask at."""
-        lines = []
-        for agent in self._agents:
-            if agent.name in self._coachings:
-                line = Line(self.directory.coaching_journal(agent.name), self._prompts)
-                self._coachings[agent.name].begin(line, line.model(self._doors.to(agent.model or self._model), "coach"))
-                lines.append(line)
-        return lines
+    async def _play_here(self, jobs: Sequence[Job]) -> None:
+        lines = self._worker.begin(self._run_name())
+        try:
+            await play_here(self._worker, jobs, len(jobs) if self._coached else self._spec.concurrency, self._take)
+        finally:
+            for line in lines:
+                line.journal.close()
+            await self._worker.aclose()
 
-    def _place(self, agent: str) -> int:
-        return [spec.name for spec in self._agents].index(agent)
+    async def _play_on_ray(self, jobs: Sequence[Job]) -> None:
+        from amemgym.evaluate.executors.ray import play_on_ray
+
+        await play_on_ray(
+            self._setup, self.directory, self._run_name(), jobs, self._take, self._watcher, self._recorded
+        )
+
+    def _run_name(self) -> str:
+        # the same run in two folders is two runs to a server that both use
+        folder = files.sha256(str(self.directory.path.resolve()).encode("utf-8", "surrogatepass"))
+        return f"{str(self.directory.manifest()['fingerprint'])[:8]}-{folder[:6]}"
+
+    def _take(self, ended: Ended) -> None:
+        """Keep how a job ended. Raises StorageError."""
+        job = ended.job
+        if isinstance(ended, Failed):
+            self._outcome.failures.append(ended.told)
+            if ended.silence is not None:
+                self._unreached.append(ended)
+            if job.agent:
+                failed = FailedEpisode(job.agent, job.user, job.user_id, job.trial, ended.boundary, ended.error)
+                self._failed.write(failed)
+        elif isinstance(ended.result, UpperBoundResult):
+            self._outcome.upper_bounds.append(ended.result)
+        else:
+            self._failed.forget(job.agent, job.user_id, job.trial)
+            self._outcome.episodes.append(ended.result)
+            self._watcher.finished(job.agent, job.user_id)
+
+    def _take_back(self, failure: Exception) -> None:
+        """Where an endpoint is down, what failed in the same silence failed by that: it is only unfinished."""
+        if not isinstance(failure, EndpointDown):
+            return
+        for failed in self._unreached:
+            if failed.silence == failure.silence:
+                self._outcome.failures.remove(failed.told)
+                if failed.job.agent:
+                    self._failed.forget(failed.job.agent, failed.job.user_id, failed.job.trial)
 
     def _announce(self) -> None:
         playing = sum(not agent.is_reference for agent in self._agents)
         exchanges = exams = bounds = 0
-        for scenario in self.dataset:
+        for _, scenario in self._users:
             exchanges += self._exchanges(scenario)
             exams += len(scenario.periods) * len(scenario.qas)
             bounds += len(variants_of(scenario)) * len(self._bounds)
         trials = self._spec.trials
         self._watcher.begins(self._part_of or self.directory.path)
         self._watcher.planned(
-            users=len(self.dataset),
-            episodes=len(self.dataset) * len(self._agents) * trials,
+            users=len(self._users),
+            episodes=len(self._users) * len(self._agents) * trials,
             turns=exchanges * playing * trials,
             exams=exams * (len(self._agents) + playing * self._spec.probe) * trials + bounds,
         )
@@ -196,109 +197,3 @@ class Run:
         if self._recorded is not None:
             return sum(len(turns(s)) for period in self._recorded.of(scenario.id, 0) for s in period)
         return sum(len(p.sessions) * self._rules.rounds(i) for i, p in enumerate(scenario.periods))
-
-    def _jobs(self) -> list[tuple[Callable[[], Awaitable[None]], _Job]]:
-        """Users first, so that finished users come early."""
-        jobs: list[tuple[Callable[[], Awaitable[None]], _Job]] = []
-        for user, scenario in enumerate(self.dataset):
-            for bound, model in self._bounds:
-                jobs.append((self._upper_bound_job(model, bound, user, scenario), _Job("", user, scenario.id)))
-            for trial in range(self._spec.trials):
-                for agent in self._agents:
-                    of = _Job(agent.name, user, scenario.id, trial if self._spec.trials > 1 else None)
-                    jobs.append((self._episode_job(agent, user, scenario, trial), of))
-        return jobs
-
-    async def _guarded(self, job: Callable[[], Awaitable[None]], of: _Job) -> None:
-        """Do a job; what ends it alone is noted, what would end every other one too is raised."""
-        try:
-            await job()
-        except (FatalModelError, StorageError, UsageError, RunDirectoryError):
-            raise
-        except Exception as error:  # also code from elsewhere: a memory's, a plug-in's
-            if isinstance(error, EndpointUnavailable) and self._doors.is_outage():
-                raise
-            told = said(error)
-            if of.agent in self._coachings:  # the others wait for what it would have learned
-                if isinstance(error, AMemGymError):
-                    raise
-                raise AgentFailed(f"{of.name}: {told}") from error
-            self._outcome.failures.append(told if isinstance(error, AgentFailed) else f"{of.name}: {told}")
-            if of.agent:
-                self._failed.write(
-                    FailedEpisode(of.agent, of.user, of.user_id, of.trial or 0, boundary_of(error), told)
-                )
-
-    def _episode_job(
-        self, agent: AgentSpec, user: int, scenario: Scenario, trial: int
-    ) -> Callable[[], Awaitable[None]]:
-        async def job() -> None:
-            result = self.directory.episode(agent.name, scenario.id, trial)
-            if result is not None:
-                if agent.name in self._coachings:
-                    await tell_of(self._coachings[agent.name].coach(scenario), result)
-                self._watcher.turned(sum(len(turns(s)) for period in result.conversation for s in period))
-                self._watcher.examined(len(result.exams) + (0 if agent.is_reference else len(result.probes)))
-                self._doors.had_replies()
-            else:
-                result = await self._play(agent, user, scenario, trial)
-                self.directory.write_episode(result)
-            self._failed.forget(agent.name, scenario.id, trial)
-            self._outcome.episodes.append(result.without_texts())
-            self._watcher.finished(agent.name, scenario.id)
-
-        return job
-
-    async def _play(self, agent: AgentSpec, user: int, scenario: Scenario, trial: int) -> EpisodeResult:
-        if agent.is_reference:
-            result = play_reference(
-                agent.name, user, scenario, trial, self._rules, self._spec.seed, probing=self._spec.probe
-            )
-            self._watcher.examined(len(result.exams))
-            return result
-        line = Line(self.directory.journal(agent.name, scenario.id, trial), self._prompts)
-        player = await self._players.seat(agent, scenario, trial, line)
-        async with in_play(player, line):
-            # off-policy, nobody plays the user, so no other model has to be reached
-            user_model = (agent.model or self._model) if self._recorded else self._user_model
-            episode = Episode(line.model(self._doors.to(user_model), "user"), self._rules)
-            seat = Seat(agent.name, user, trial)
-            return await play(
-                seat,
-                scenario,
-                player,
-                episode,
-                line,
-                self._spec.seed,
-                self._watcher,
-                probing=self._spec.probe,
-                recorded=self._recorded.of(scenario.id, trial) if self._recorded else None,
-                coach=self._coach(agent, scenario),
-            )
-
-    def _coach(self, agent: AgentSpec, scenario: Scenario) -> Coach | None:
-        if agent.name in self._coachings:
-            return self._coachings[agent.name].coach(scenario)
-        return Schedule(agent.policies) if len(agent.policies) > 1 else None
-
-    def _upper_bound_job(
-        self, model: ModelSettings, name: str, user: int, scenario: Scenario
-    ) -> Callable[[], Awaitable[None]]:
-        async def job() -> None:
-            result = self.directory.upper_bound(name, scenario.id)
-            if result is not None:
-                self._watcher.examined(len(result.answers))
-                self._doors.had_replies()
-            else:
-                line = Line(self.directory.upper_bound_journal(name, scenario.id), self._prompts)
-                try:
-                    asked = line.model(self._doors.to(model), "upper bound")
-                    result = await measure(
-                        name, user, scenario, asked, line, self._rules, self._spec.seed, self._watcher
-                    )
-                finally:
-                    line.journal.close()
-                self.directory.write_upper_bound(result)
-            self._outcome.upper_bounds.append(result)
-
-        return job

@@ -35,6 +35,7 @@ from amemgym.errors import DataError, RunDirectoryError
 from amemgym.evaluate.claimed import parts_of
 from amemgym.evaluate.results import EpisodeResult, UpperBoundResult, check_against, validated
 from amemgym.llm import Journal
+from amemgym.llm.prices import DescribedPrices
 from amemgym.messages import whole
 from amemgym.scenario import Dataset, Scenario, read_dataset
 from amemgym.secrets import redact
@@ -76,6 +77,11 @@ class _OffPolicy(BaseModel):
     agent: str
 
 
+class _Shard(BaseModel):
+    number: int = Field(ge=1)
+    of: int = Field(ge=1)
+
+
 class _Compared(BaseModel):
     amemgym: str
     protocol: _Protocol
@@ -86,6 +92,7 @@ class _Compared(BaseModel):
     seed: int
     trials: int = Field(ge=1)
     off_policy: _OffPolicy | None = None
+    shard: _Shard | None = None
 
 
 class _Data(BaseModel):
@@ -108,6 +115,8 @@ class _Manifest(BaseModel):
     compared: _Compared
     upper_bound: _Bounds
     settings: dict[str, Any]
+    #: earlier versions wrote none
+    prices: DescribedPrices | None = None
 
 
 _MANIFEST = TypeAdapter(_Manifest)
@@ -144,6 +153,13 @@ class RunDirectory:
                 f"{self.path} holds a run with other settings: {changed}. Choose another folder with --out{way}"
             )
         return there
+
+    def write_prices(self, prices: Mapping[str, Any]) -> dict[str, Any]:
+        """Count by other rates from now on; the manifest that then counts. They decide no result, so a run may have its
+        prices told after it was played."""
+        manifest = {**self.manifest(), "prices": prices}
+        self._write("manifest.json", manifest)
+        return manifest
 
     @property
     def is_claimed(self) -> bool:

@@ -18,12 +18,14 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, f
 from amemgym import secrets
 from amemgym.agents import AgentSpec, is_agent_file, parse_agent, read_agent_file
 from amemgym.errors import UsageError
+from amemgym.evaluate.shard import Shard
 from amemgym.llm import (
     AGENT_KEY,
     KEY,
     LIMIT_SETTINGS,
     USER_KEY,
     USER_URL,
+    Budget,
     Limits,
     ModelSettings,
     asks_endpoint,
@@ -112,16 +114,12 @@ class RunSpec(BaseModel):
     rpm: int | None = Field(None, ge=1, description="most requests a minute to each endpoint")
     tpm: int | None = Field(None, ge=1, description="most tokens a minute to each endpoint")
     episode_timeout: float | None = Field(None, gt=0, description="seconds after which an episode counts as failed")
-    budget: str | None = Field(None, description="stop before more is spent: US dollars (5usd) or tokens (2000000)")
-    prices: str | None = Field(
-        None, description="file with prices (.yaml, .toml, .json) that go before the known ones"
+    budget: str | None = Field(
+        None, description="stop before more is spent in this go: US dollars (5usd), tokens (2M), or none"
     )
-    executor: Literal["local", "ray"] = Field(
-        "local", description="where episodes are played: local, ray (a cluster)"
-    )
-    workers: int | None = Field(
-        None, ge=1, description="processes that play with --executor ray [one a CPU]"
-    )
+    prices: str | None = Field(None, description="file with prices (.yaml, .toml, .json) that go before the known ones")
+    executor: Literal["local", "ray"] = Field("local", description="where episodes are played: local, ray (a cluster)")
+    workers: int | None = Field(None, ge=1, description="processes that play with --executor ray [one a CPU]")
     out: str | None = Field(None, description="run directory (default: runs/<data>-<model>-<fingerprint>)")
 
     @field_validator("data", "off_policy", "out", "policy", "prices", mode="before")
@@ -136,10 +134,23 @@ class RunSpec(BaseModel):
             raise ValueError("names no directory; give that of the run whose conversations are wanted")
         return value
 
+    @field_validator("shard")
+    @classmethod
+    def _is_a_part(cls, value: str | None) -> str | None:
+        return None if value is None else str(Shard.parse(value))
+
     @field_validator("budget", mode="before")
     @classmethod
     def _as_written(cls, value: Any) -> Any:
         return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+    @field_validator("budget")
+    @classmethod
+    def _readable(cls, value: str | None) -> str | None:
+        if value is None or value.strip().lower() == "none":  # a resume without the limit that the run began with
+            return None
+        Budget.parse(value)
+        return value
 
     @field_validator("agents", "only", mode="before")
     @classmethod
@@ -199,6 +210,10 @@ class RunSpec(BaseModel):
     def limits(self) -> Limits:
         """How much is asked at once, and how often."""
         return Limits(self.concurrency, self.attempts, self.rpm, self.tpm)
+
+    def spending(self) -> Budget | None:
+        """What one go may spend."""
+        return Budget.parse(self.budget) if self.budget else None
 
     def agent_specs(self, say: Callable[[str], None]) -> list[AgentSpec]:
         """The agents by name or v1 file. Raises UnknownName or UsageError."""

@@ -17,7 +17,7 @@ from amemgym.errors import ContentFiltered, ContextOverflow
 from amemgym.evaluate import Examined, RunWatcher
 from amemgym.evolution.feedback import QUESTIONS, feedback_of
 from amemgym.evolution.guard import copied
-from amemgym.llm import Line, Model, at
+from amemgym.llm import EVOLVE, Line, Model, at
 from amemgym.scenario import Scenario
 from amemgym.tasks import CompleteFeedback, Feedback, FeedbackKind, RevisePolicy
 
@@ -101,7 +101,7 @@ class Evolution:
             # of finished episodes all periods are told at once, perhaps before a shorter one's are
             policy = await self.policy(period)
             # what a filter refuses of this it would refuse again, as in an exam, so the journal keeps it
-            with at(f"p{period}/coach", "coach"):
+            with at(f"p{period}/coach", EVOLVE):
                 revision = await self._revise(period, policy)
             self.revisions.append(revision)
             self._of(period + 1).set_result(revision.policy)

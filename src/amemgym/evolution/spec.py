@@ -14,7 +14,7 @@ from amemgym.settings import said_of
 
 KINDS = (NONE, "question", "complete")
 #: settings of a run that an evolution has too
-RUN_SETTINGS = (*SHARED_SETTINGS, "policy", "probe", "upper_bound", "out")
+RUN_SETTINGS = (*SHARED_SETTINGS, "policy", "probe", "upper_bound", "episode_timeout", "budget", "prices", "out")
 
 
 class EvolveSpec(BaseModel):

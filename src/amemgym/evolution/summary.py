@@ -14,6 +14,8 @@ from amemgym.evolution.arms import Arm
 from amemgym.evolution.coach import Evolution
 from amemgym.evolution.directory import history
 from amemgym.llm import RoleCount
+from amemgym.llm.prices import Rate
+from amemgym.scores.costs import DECIMALS
 from amemgym.scores.pairs import adjusted_ps
 
 #: of an agent's scores, what a curve is made of
@@ -39,8 +41,10 @@ def summarise_evolution(
     evolutions: Mapping[str, Evolution],
     training: Mapping[str, Any],
     held_out: Mapping[str, Any],
+    rate: Rate | None,
 ) -> dict[str, Any]:
-    """`training` and `held_out` are the runs' scores, `evolutions` are by arm."""
+    """`training` and `held_out` are the runs' scores, `evolutions` are by arm; `rate` is what revisions cost, None
+    where that is not known."""
     return {
         "what": "evolution",
         "fingerprint": manifest["fingerprint"],
@@ -63,7 +67,7 @@ def summarise_evolution(
         "first_score": held_out["first_score"],
         "random": {"training": training["random"], "held_out": held_out["random"]},
         "none": {"training": _curve(training, agent.name), "held_out": _curve(held_out, agent.name)},
-        "arms": {arm.name: _arm(arm, evolutions[arm.name], training, held_out) for arm in arms},
+        "arms": {arm.name: _arm(arm, evolutions[arm.name], training, held_out, rate) for arm in arms},
         "gains": _gains(held_out, agent.name, arms),
         "warnings": list(dict.fromkeys([*_warnings(held_out, "held-out"), *_warnings(training, "training")])),
     }
@@ -75,7 +79,9 @@ def _warnings(scores: Mapping[str, Any], users: str) -> list[str]:
     return [*scores["warnings"], *of_agents]
 
 
-def _arm(arm: Arm, evolution: Evolution, training: Mapping[str, Any], held_out: Mapping[str, Any]) -> dict[str, Any]:
+def _arm(
+    arm: Arm, evolution: Evolution, training: Mapping[str, Any], held_out: Mapping[str, Any], rate: Rate | None
+) -> dict[str, Any]:
     learned = _curve(training, arm.name)
     return {
         "feedback": arm.feedback,
@@ -83,13 +89,14 @@ def _arm(arm: Arm, evolution: Evolution, training: Mapping[str, Any], held_out: 
         "held_out": _curve(held_out, arm.name),
         "last": _curve(held_out, arm.last),
         **history(evolution),
-        "used": {role: _used(count) for role, count in sorted(evolution.line.ledger.items())},
+        "used": {role: _used(count, rate) for role, count in sorted(evolution.line.ledger.items())},
     }
 
 
-def _used(count: RoleCount) -> dict[str, Any]:
-    """Without the seconds, which no two evolutions have alike."""
-    return {name: value for name, value in count.as_dict().items() if name != "seconds"}
+def _used(count: RoleCount, rate: Rate | None) -> dict[str, Any]:
+    """With US dollars, and without the seconds, which no two evolutions have alike."""
+    usd = None if rate is None else round(rate.of(count.input, count.output, count.cached or 0), DECIMALS)
+    return {name: value for name, value in count.as_dict().items() if name != "seconds"} | {"usd": usd}
 
 
 def _curve(scores: Mapping[str, Any], agent: str) -> dict[str, Any]:

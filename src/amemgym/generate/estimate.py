@@ -16,7 +16,7 @@ from amemgym.generate.life import BATCH, RECENT
 from amemgym.generate.shape import Shape
 from amemgym.generate.stage import JUDGE
 from amemgym.generate.telling import MOST_TOLD
-from amemgym.llm import estimate_tokens
+from amemgym.llm import RoleCount, estimate_tokens
 from amemgym.llm.prices import Rate
 from amemgym.tasks import (
     ChooseState,
@@ -60,14 +60,17 @@ class Cost:
     output: int
     price: float | None
     estimated: bool = False
+    #: of the input, what the endpoint had read before; None where it does not say
+    cached: int | None = None
 
 
-def priced(counts: Iterable[tuple[str, int, int, int, bool]], model: Rate | None, judge: Rate | None) -> list[Cost]:
-    """(stage, calls, tokens in, tokens out, whether estimated) with what that costs."""
+def priced(counts: Iterable[tuple[str, RoleCount]], model: Rate | None, judge: Rate | None) -> list[Cost]:
+    """Stages and what they used, with what that costs."""
     costs: list[Cost] = []
-    for stage, calls, asked, said, estimated in counts:
+    for stage, used in counts:
         rate = judge if stage.startswith(JUDGE) else model
-        costs.append(Cost(stage, calls, asked, said, rate.of(asked, said) if rate else None, estimated))
+        price = rate.of(used.input, used.output, used.cached or 0) if rate else None
+        costs.append(Cost(stage, used.calls, used.input, used.output, price, used.estimated > 0, used.cached))
     return costs
 
 
@@ -77,7 +80,8 @@ def estimate(
     """What all users take, stage by stage, without repairs."""
     mean = round(sum(map(len, profiles)) / len(profiles))
     counts = _Counts(shape, _text(mean), prompts).of_a_user()
-    many = [(stage, calls * shape.users, i * shape.users, o * shape.users, True) for stage, calls, i, o in counts]
+    users = shape.users
+    many = ((stage, RoleCount(calls * users, i * users, o * users, calls * users)) for stage, calls, i, o in counts)
     return priced(many, model, judge)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -20,7 +20,7 @@ from amemgym.generate.spec import GenerationSpec, Settings, make_generation_spec
 from amemgym.generate.watch import GenerationWatcher
 from amemgym.generate.work import WorkDirectory
 from amemgym.llm import LIMIT_SETTINGS, ModelSettings, check_model_name, know_keys
-from amemgym.llm.prices import rate_of
+from amemgym.llm.prices import PriceList, Rate
 from amemgym.scenario import Scenario, save_dataset
 from amemgym.tasks import prompts_for
 from amemgym.together import wait_for
@@ -40,14 +40,20 @@ class Plan:
     judge: ModelSettings | None = None
     bank: Bank | None = None
     remarks: tuple[str, ...] = ()
+    prices: PriceList = field(default_factory=lambda: PriceList.read(None))
 
     def estimate(self) -> list[Cost]:
         """What it takes, stage by stage; nothing from the bank."""
         if self.model is None or self.judge is None:
             return []
         profiles = [person.text for person in self.people]
-        rates = rate_of(self.model), rate_of(self.judge)
-        return estimate(self.shape, profiles, prompts_for(self.spec.language), *rates)
+        return estimate(self.shape, profiles, prompts_for(self.spec.language), *self.rates())
+
+    def rates(self) -> tuple[Rate | None, Rate | None]:
+        """What the model costs, and the judge; None where that is not known."""
+        if self.model is None or self.judge is None:
+            return None, None
+        return self.prices.rate(self.model), self.prices.rate(self.judge)
 
 
 @dataclass(frozen=True)
@@ -93,7 +99,8 @@ def plan_generation(config: str | None = None, **settings: Any) -> Plan:
         one.resolved_url()
     prompts_for(spec.language)
     people = find_personas(spec.personas, spec.language, shape.users, shape.seed)
-    return Plan(spec, shape, tuple(people), model, judge, remarks=both.remarks)
+    prices = PriceList.read(spec.prices)
+    return Plan(spec, shape, tuple(people), model, judge, remarks=both.remarks, prices=prices)
 
 
 def make_planned(plan: Plan, out: str | Path, watcher: GenerationWatcher | None = None) -> GenerationReport:
@@ -121,8 +128,8 @@ def make_planned(plan: Plan, out: str | Path, watcher: GenerationWatcher | None 
             error.args = (go_on_with(str(error), path),)
             raise
         order = [cost.stage for cost in plan.estimate()]
-        used = sorted(_used(work), key=lambda entry: order.index(entry[0]) if entry[0] in order else len(order))
-        bill = tuple(priced(used, rate_of(plan.model), rate_of(plan.judge)))
+        used = sorted(work.usage().items(), key=lambda e: order.index(e[0]) if e[0] in order else len(order))
+        bill = tuple(priced(used, *plan.rates()))
         users = _Finished(work, plan.people, outcome.finished)
         digest = save_dataset(users, path) if outcome.finished else ""
         questions = len(users) * plan.shape.questions
@@ -190,15 +197,6 @@ class _Finished:
             user = self._work.user(number, self._people[number])
             if user is not None:
                 yield user
-
-
-def _used(work: WorkDirectory) -> list[tuple[str, int, int, int, bool]]:
-    """The journals' replies by stage."""
-    found: dict[str, tuple[int, int, int, bool]] = {}
-    for stage, asked, said, estimated in work.usage():
-        calls, i, o, e = found.get(stage, (0, 0, 0, False))
-        found[stage] = calls + 1, i + asked, o + said, e or estimated
-    return [(stage, *counts) for stage, counts in found.items()]
 
 
 def _check_model(model: str | None, flag: str) -> None:

@@ -14,7 +14,6 @@ from typing import Any
 from amemgym import files
 from amemgym.errors import (
     AMemGymError,
-    EndpointUnavailable,
     FatalModelError,
     GenerationFailed,
     RunDirectoryError,
@@ -141,8 +140,6 @@ class Generation:
             self._work.write_failures(number, person, error.places)
             self._outcome.failures.append(str(error))
         except AMemGymError as error:
-            if isinstance(error, EndpointUnavailable) and self._doors.is_outage():
-                raise
             self._outcome.failures.append(f"{self._name(number, person)}: {error}")
 
     async def _one(self, number: int, person: Persona) -> None:

@@ -44,12 +44,13 @@ class GenerationSpec(BaseModel):
     attempts: int = Field(6, ge=1, description="tries of a call where trying again can help")
     rpm: int | None = Field(None, ge=1, description="most requests a minute to each endpoint")
     tpm: int | None = Field(None, ge=1, description="most tokens a minute to each endpoint")
+    prices: str | None = Field(None, description="file with prices (.yaml, .toml, .json) that go before the known ones")
 
     def limits(self) -> Limits:
         """How much is asked at once, and how often."""
         return Limits(self.concurrency, self.attempts, self.rpm, self.tpm)
 
-    @field_validator("personas", mode="before")
+    @field_validator("personas", "prices", mode="before")
     @classmethod
     def _as_text(cls, value: Any) -> Any:
         return os.fspath(value) if isinstance(value, os.PathLike) else value

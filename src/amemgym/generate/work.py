@@ -25,7 +25,8 @@ from amemgym import files
 from amemgym.clean import clean, differences
 from amemgym.errors import RunDirectoryError
 from amemgym.generate.personas import Persona
-from amemgym.llm import Journal
+from amemgym.llm import Journal, RoleCount, Usage
+from amemgym.llm.journal import usage_of
 from amemgym.scenario import Scenario
 
 FORMAT = 1
@@ -119,14 +120,21 @@ class WorkDirectory:
         path = self.path / "tries" / f"{_name(number, persona)}.json"
         files.write_atomically(path, files.pretty_json(counts))
 
-    def usage(self) -> Iterator[tuple[str, int, int, bool]]:
-        """(role, tokens in, tokens out, whether estimated) of every reply that was paid for, also of those that led
-        nowhere."""
+    def usage(self) -> dict[str, RoleCount]:
+        """What each role used, over every reply that was paid for, also those that led nowhere."""
+        used: dict[str, RoleCount] = {}
+        for role, usage in self._replies():
+            count = used.setdefault(role, RoleCount())
+            count.calls += 1
+            count.add_tokens(usage)
+        return used
+
+    def _replies(self) -> Iterator[tuple[str, Usage]]:
         for path in sorted((self.path / "journals").glob("*.jsonl")):
             for line in path.read_bytes().splitlines():
                 try:
                     record = json.loads(line)
-                    yield record["role"], int(record["input"]), int(record["output"]), bool(record["estimated"])
+                    yield str(record["role"]), usage_of(record)
                 except (ValueError, KeyError, TypeError, RecursionError):
                     continue  # an error's line, or one that a kill cut off
 

@@ -6,7 +6,6 @@ lent one by a gateway of the bench's own.
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import uuid
 from collections.abc import Awaitable, Sequence
@@ -218,7 +217,7 @@ class Bench:
         """Tools as a run gives them, over the offline model; `hearing` hears what is asked."""
         self._numbers += 1
         line = Line(Journal(None), prompts_for("en"))
-        door = Door(HeardModel(hearing, _offline()), asyncio.Semaphore(4), attempts=1)
+        door = Door(HeardModel(hearing, _offline()), 4, attempts=1)
         embeds = HeardEmbedder(hearing)
         lender = self._gateway.for_episode(line, door, embeds) if self.cls.needs_endpoint else None
         return Tools(line.model(door, "memory"), embeds, name=f"{self.token}-{name or self._numbers}", lender=lender)
@@ -267,7 +266,7 @@ class Nodding:
 def nodding_model(role: str) -> Model:
     """A model that says the same to everything. Call inside a running event loop."""
     line = Line(Journal(None), prompts_for("en"))
-    return line.model(Door(Nodding(), asyncio.Semaphore(4), attempts=1), role)
+    return line.model(Door(Nodding(), 4, attempts=1), role)
 
 
 @lru_cache

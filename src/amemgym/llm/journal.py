@@ -10,15 +10,19 @@ from __future__ import annotations
 import json
 import os
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from amemgym import files
 from amemgym.errors import REQUEST_ERRORS, ModelError, StorageError
 from amemgym.llm.provider import Completion, Usage
 from amemgym.secrets import redact
 from amemgym.tasks import ToolCall
+
+#: parts of a usage that an endpoint may leave out
+TOLD = ("cached", "reasoning")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +80,8 @@ class Journal:
             usage = entry.completion.usage
             record |= {"text": redact(entry.completion.text), "finish": entry.completion.finish}
             record |= {"input": usage.input, "output": usage.output, "estimated": usage.estimated}
+            # only where the endpoint told: what is not known is not 0
+            record |= {name: told for name in TOLD if (told := getattr(usage, name)) is not None}
             record["seconds"] = round(entry.completion.seconds, 4)
             if entry.completion.calls:
                 calls = ((call.id, call.name, call.arguments) for call in entry.completion.calls)
@@ -130,7 +136,12 @@ def _entry(record: dict[str, object]) -> Entry:
     if "error" in record:
         kind, sentence = cast("tuple[str, str]", record["error"])
         return Entry(error=(str(kind), str(sentence)))
-    usage = Usage(int(record["input"]), int(record["output"]), bool(record["estimated"]))  # type: ignore[call-overload]
     seconds = float(record["seconds"])  # type: ignore[arg-type]
     calls = tuple(ToolCall(*map(str, call)) for call in cast("list[list[str]]", record.get("calls", [])))
-    return Entry(Completion(str(record["text"]), usage, str(record["finish"]), seconds, calls))
+    return Entry(Completion(str(record["text"]), usage_of(record), str(record["finish"]), seconds, calls))
+
+
+def usage_of(record: Mapping[str, Any]) -> Usage:
+    """The tokens of a line that holds a reply. Raises KeyError, ValueError or TypeError where it holds none."""
+    told = {name: int(record[name]) for name in TOLD if record.get(name) is not None}
+    return Usage(int(record["input"]), int(record["output"]), bool(record["estimated"]), **told)

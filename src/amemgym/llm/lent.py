@@ -16,9 +16,10 @@ from functools import cached_property
 from typing import Any
 
 from amemgym.errors import AMemGymError, FatalModelError, MemoryFailed, StorageError
-from amemgym.llm.door import Line, Model, RoleCount
+from amemgym.llm.door import Line, Model
 from amemgym.llm.embed import Embedder, Vectors
 from amemgym.llm.endpoint import FindStandIn
+from amemgym.llm.ledger import RoleCount
 from amemgym.llm.place import Place, at, here
 from amemgym.llm.provider import Completion, estimate_tokens
 from amemgym.tasks import Chat
@@ -143,7 +144,7 @@ class LentEndpoint:
         assert task is not None
         use.under_way.add(task)
         try:
-            with at(use.place.name, use.place.examines):
+            with at(use.place.name, use.place.examines, memory=use.place.memory):
                 yield
         except Exception as error:
             use.failure = use.failure or error

@@ -10,8 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Literal
 
 from amemgym.tasks import Labels
+
+#: whether a memory is read, or else written: made, restored, cleared and exported belong to its writing
+MemoryUse = Literal["write", "read"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +23,14 @@ class Place:
     """A place as text (`p3/s1/r0`, `p3/q7`).
 
     `examines` is what is asked there where it is no conversation: the role under which an assistant's calls are
-    counted. `labels` are the exam's, for a model that solves tasks itself.
+    counted. `labels` are the exam's, for a model that solves tasks itself. `memory` is what a memory does that is at
+    work there.
     """
 
     name: str = ""
     examines: str | None = None
     labels: Labels | None = None
+    memory: MemoryUse | None = None
 
 
 NOWHERE = Place()
@@ -37,9 +43,11 @@ def here() -> Place:
 
 
 @contextmanager
-def at(name: str, examines: str | None = None, labels: Labels | None = None) -> Iterator[None]:
+def at(
+    name: str, examines: str | None = None, labels: Labels | None = None, memory: MemoryUse | None = None
+) -> Iterator[None]:
     """Everything inside happens at that place."""
-    token = _current.set(Place(name, examines, labels))
+    token = _current.set(Place(name, examines, labels, memory))
     try:
         yield
     finally:

@@ -13,19 +13,24 @@ from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
+from weakref import WeakValueDictionary
 
 import anyio
-from anyio.to_thread import run_sync
 
 from amemgym.errors import AMemGymError, MemoryFailed, raised
 from amemgym.llm import at, here
+from amemgym.llm.place import MemoryUse
 from amemgym.memory.protocol import Item, Memory, MemoryMaker, Tools
 from amemgym.messages import Message, whole
 from amemgym.secrets import redact
-from amemgym.together import first_failure
+from amemgym.together import first_failure, in_thread
 
 #: blocking memories at work at once, over all episodes
 THREADS = 64
+#: seconds that a call in a thread has to end by itself, once nobody wants its result
+PATIENCE = 10.0
+#: memories of which a thread still makes use
+_given_up: WeakValueDictionary[int, Memory] = WeakValueDictionary()
 _threads: anyio.lowlevel.RunVar[anyio.CapacityLimiter] = anyio.lowlevel.RunVar("amemgym_memory_threads")
 
 
@@ -33,7 +38,7 @@ def new_memory(make: MemoryMaker, tools: Tools) -> Memory:
     """An empty memory with its tools; where it needs an endpoint, with one of its own. Raises MemoryFailed."""
     place = here()
     try:
-        with at(place.name, place.examines):  # labels are the exam's
+        with at(place.name, place.examines, memory="write"):  # labels are the exam's
             memory = make()
     except AMemGymError:
         raise
@@ -94,11 +99,14 @@ async def close_memory(memory: Memory) -> None:
 
 
 async def _call(memory: Memory, what: str, *arguments: object) -> Any:
+    if _given_up and id(memory) in _given_up:
+        raise MemoryFailed(f"its memory {_name(memory)} is still at work on a call that was given up")
     method: Callable[..., Any] = getattr(memory, what)
     place = here()
     try:
         with ExitStack() as stack:
-            stack.enter_context(at(place.name, place.examines))  # labels are the exam's
+            use: MemoryUse = "read" if what == "read" else "write"
+            stack.enter_context(at(place.name, place.examines, memory=use))  # labels are the exam's
             if memory.tools.endpoint is not None:
                 stack.enter_context(memory.tools.endpoint.in_use())
             # whoever waited for the endpoint in the event loop would wait for himself: it is served there
@@ -118,26 +126,22 @@ async def _call(memory: Memory, what: str, *arguments: object) -> Any:
 
 async def _in_thread(memory: Memory, call: Callable[[], Any]) -> Any:
     """The call, made in a worker thread. A thread cannot be stopped: where the call is cancelled, its endpoint serves
-    it no more, and it is waited for, as nothing else may use the memory meanwhile."""
-    begun = False
-
-    def work() -> Any:
-        nonlocal begun
-        begun = True
-        return call()
-
-    at_work = asyncio.ensure_future(run_sync(work, limiter=_limiter()))
-    try:
-        return await asyncio.shield(at_work)
-    except asyncio.CancelledError:
-        if not begun:
-            at_work.cancel()
-        if memory.tools.endpoint is not None:
-            memory.tools.endpoint.release()
-        await asyncio.wait([at_work])
-        if not at_work.cancelled():
-            at_work.exception()  # nobody is told: the cancellation says enough
-        raise
+    it no more, and it is waited for, as nothing else may use the memory meanwhile. One that goes on for longer than
+    PATIENCE is given up, and its memory with it."""
+    async with _limiter():
+        at_work = asyncio.ensure_future(in_thread(call))
+        try:
+            return await asyncio.shield(at_work)
+        except asyncio.CancelledError:
+            if memory.tools.endpoint is not None:
+                memory.tools.endpoint.release()
+            await asyncio.wait([at_work], timeout=PATIENCE)
+            if not at_work.done():
+                _given_up[id(memory)] = memory
+                at_work.cancel()
+            elif not at_work.cancelled():
+                at_work.exception()  # nobody is told: the cancellation says enough
+            raise
 
 
 def _name(memory: Memory) -> str:

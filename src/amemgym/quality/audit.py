@@ -17,7 +17,6 @@ from amemgym.errors import (
     AMemGymError,
     ContentFiltered,
     ContextOverflow,
-    EndpointUnavailable,
     FatalModelError,
     RequestRefused,
     RunDirectoryError,
@@ -198,8 +197,6 @@ class Audit:
         except (FatalModelError, StorageError, UsageError, RunDirectoryError):
             raise
         except AMemGymError as error:
-            if isinstance(error, EndpointUnavailable) and self._doors.is_outage():
-                raise
             outcome.failures.append(f"user {user} ({user_id}): {error}")
             return
         found[user] = [judged(item, verdict) for item, verdict in zip(items, verdicts, strict=True)]

@@ -15,7 +15,18 @@ from pathlib import Path
 from amemgym import files
 from amemgym.errors import ContentFiltered, ContextOverflow, RequestRefused
 from amemgym.evaluate.watch import RunWatcher
-from amemgym.llm import Doors, Journal, Limits, Line, Model, ModelSettings, at, describe_model, estimate_tokens
+from amemgym.llm import (
+    Doors,
+    Journal,
+    Limits,
+    Line,
+    Model,
+    ModelSettings,
+    RoleCount,
+    at,
+    describe_model,
+    estimate_tokens,
+)
 from amemgym.llm.prices import rate_of
 from amemgym.quality.gates import Blind
 from amemgym.scenario import Question, Scenario
@@ -74,7 +85,7 @@ class BlindModel:
         self._folder = folder
         self._doors = Doors(Limits(concurrency, attempts), watcher)
         self._doors.to(settings)  # a model that cannot be called is told before anything is done
-        self._calls = self._input = self._output = self._estimated = 0
+        self._used = RoleCount()
 
     def estimate(self, users: Iterable[Scenario]) -> Bill:
         """What asking about all of them costs, as far as it can be known before."""
@@ -95,20 +106,20 @@ class BlindModel:
         finally:
             journal.close()
             for count in line.ledger.values():
-                self._calls, self._estimated = self._calls + count.calls, self._estimated + count.estimated
-                self._input, self._output = self._input + count.input, self._output + count.output
+                self._used.add_all(count)
         return chosen
 
     @property
     def bill(self) -> Bill:
         """What was used, replies from a journal included."""
-        dollars = self._price(self._input, self._output)
-        return Bill(self._calls, self._input, self._output, bool(self._estimated), dollars)
+        used = self._used
+        dollars = self._price(used.input, used.output, used.cached or 0)
+        return Bill(used.calls, used.input, used.output, used.estimated > 0, dollars)
 
-    def _price(self, input: int, output: int) -> float | None:
+    def _price(self, input: int, output: int, cached: int = 0) -> float | None:
         """US dollars, or None where the model's price is not known."""
         rate = rate_of(self._settings)
-        return None if rate is None else rate.of(input, output)
+        return None if rate is None else rate.of(input, output, cached)
 
     async def aclose(self) -> None:
         await self._doors.aclose()

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from amemgym.evaluate import RunDirectory
-from amemgym.report import view
+from amemgym.report import costs, view
 from amemgym.report.page import render
 from amemgym.report.table import SCORES, notes
 from amemgym.report.trace import FAILURES, packed_traces
@@ -44,6 +44,8 @@ def html_report(directory: RunDirectory, scores: Mapping[str, Any], users: Seque
         memory_chart=view.memory_chart(agents, scores),
         failure_chart=view.failure_chart(agents),
         mistake_chart=view.mistake_chart(agents),
+        costs=costs,
+        priced=costs.costs_something(scores),
         curves=view.recall_curves(agents),
         failures=FAILURES,
         mistakes=tuple(map(str, Mistake)),

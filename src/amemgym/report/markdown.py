@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from amemgym.report import costs
 from amemgym.report.table import SCORES, ranked, remarks, warnings
 from amemgym.report.wording import arm
 from amemgym.secrets import redact
@@ -33,6 +34,7 @@ def markdown_report(scores: Scores, manifest: Mapping[str, Any]) -> str:
         _recall(agents),
         _pairs(scores.get("pairs") or []),
         _tokens(agents),
+        _costs(scores, agents),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
 
@@ -218,6 +220,23 @@ def _tokens(agents: Agents) -> str:
     ]
     said = "Calls and tokens of the assistant itself, its memory, the probes and the simulated user. ≈: estimated."
     return _section("Tokens", said, [_table(header, rows)] if rows else [])
+
+
+def _costs(scores: Scores, agents: Agents) -> str:
+    """By role, and the prices; nothing where nothing has a price."""
+    if not costs.costs_something(scores):
+        return ""
+    rows = [
+        [text(row.name), text(row.role) if row.role else "**all**", *row.cells] for row in costs.rows(scores, agents)
+    ]
+    said = (
+        " ".join(f"{text(sentence)}." for sentence in costs.sentences(scores))
+        + " Cached tokens are part of the input, reasoning of the output. A user: one episode, on average."
+        " ≥: not every call told; ~: estimated. Prices are US dollars per million tokens."
+    )
+    prices = [[text(cell) for cell in row] for row in costs.price_rows(scores)]
+    tables = [_table(["agent", "role", *costs.ROW_HEADER], rows), _table(costs.PRICE_HEADER, prices)]
+    return _section("What it cost", said, tables)
 
 
 def _cost(calls: int | None, tokens: Mapping[str, Any] | None) -> list[str]:

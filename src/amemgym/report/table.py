@@ -10,13 +10,17 @@ from rich.markup import escape
 from rich.measure import Measurement
 from rich.table import Table
 
+from amemgym.report.costs import costs_something
 from amemgym.report.sparkline import sparkline
+from amemgym.report.wording import dollars
 from amemgym.scores import models_played
 
 #: the column of failure shares
 FAILURES = "write/read/use"
 #: the columns of what memories asked of a model
 MEMORY = ("memory in/out", "calls")
+#: the column of what one user's episode costs
+COST = "$/user"
 SCORES = {"ratio_of_means": "ratio of means", "mean_of_ratios": "mean of ratios"}
 
 
@@ -61,6 +65,11 @@ def notes(scores: Mapping[str, Any]) -> list[str]:
 def remarks(scores: Mapping[str, Any]) -> list[str]:
     """What the numbers stand on: who played, why there are no intervals, and what each agent's leave out."""
     found = []
+    if part := scores.get("shard"):
+        found.append(
+            f"shard {part['number']} of {part['of']}: the scores are of its users alone; bring all together with"
+            " amemgym merge"
+        )
     if any(agent["diagnosis"] for agent in scores["agents"].values()):
         found.append(
             f"{FAILURES}: shares of all exams that are wrong since a fact was never known, is known no more, or was not"
@@ -68,12 +77,27 @@ def remarks(scores: Mapping[str, Any]) -> list[str]:
         )
     if models_played(scores) != {"offline"}:
         found.append(f"model: {scores['model']}, simulated user: {scores['user_model']}")
+    if costs_something(scores):
+        found.append(_what_dollars_are(scores))
     if scores["why_no_interval"]:
         found.append(f"no intervals: {scores['why_no_interval']}")
     found += [
         f"{name}: {note}" for name, agent in scores["agents"].items() for note in _agent_notes(name, agent, scores)
     ]
     return found
+
+
+def _what_dollars_are(scores: Mapping[str, Any]) -> str:
+    """Over what they are, and by which prices, or why they are not known."""
+    sources = dict.fromkeys(
+        entry["rate"]["source"] + (f" of {entry['rate']['date']}" if entry["rate"]["date"] else "")
+        for entry in (scores["cost"]["prices"] or {}).get("models", ())
+        if entry["rate"] and not entry["rate"]["free"]
+    )
+    said = f"{COST}: US dollars of one user's conversation, exams and probes, mean over finished episodes, without the"
+    said += " upper bound" + (f"; prices: {', '.join(sources)}" if sources else "")
+    why = scores["cost"]["why_unknown"]
+    return f"{said}. {why[0].upper()}{why[1:]}" if why else said
 
 
 def _agent_notes(name: str, agent: Mapping[str, Any], scores: Mapping[str, Any]) -> list[str]:
@@ -122,7 +146,10 @@ def _table(scores: Mapping[str, Any], seconds: Mapping[str, float]) -> Table:
     if probed:
         table.add_column(FAILURES, no_wrap=True)
     asks = any(agent["memory_calls"] for agent in scores["agents"].values())
-    for name in ("n", "invalid", "tokens in/out", *(MEMORY if asks else ()), "seconds"):
+    priced = costs_something(scores)
+    # the cost tells more than the number of a memory's calls, and the table is wide enough
+    memory = MEMORY[: 1 if priced else 2] if asks else ()
+    for name in ("n", "invalid", "tokens in/out", *memory, *((COST,) if priced else ()), "seconds"):
         table.add_column(name, justify="right", no_wrap=True)
     first = scores["first_score"]
     entries = ranked(scores)
@@ -140,7 +167,8 @@ def _table(scores: Mapping[str, Any], seconds: Mapping[str, float]) -> Table:
             str(agent["n"]),
             _count(agent["invalid"], agent["n"]) if played else "",
             _tokens(agent["agent_tokens"]) if played else "",
-            *(_asked(agent) if asks else ()),
+            *_asked(agent)[: len(memory)],
+            *([_dollars(agent) if played else ""] if priced else []),
             f"{seconds[name]:.1f}" if played and name in seconds else "",
             style="" if played else "dim",
             end_section=last_played,
@@ -158,6 +186,11 @@ def _asked(agent: Mapping[str, Any]) -> tuple[str, str]:
     """What a memory asked of a model; blank where it asked nothing."""
     calls = agent["memory_calls"]
     return (_tokens(agent["memory_tokens"]), str(calls)) if calls else ("", "")
+
+
+def _dollars(agent: Mapping[str, Any]) -> str:
+    """What one user's episode costs."""
+    return dollars(agent["cost"]["usd_per_user"], agent["cost"]["estimated"])
 
 
 def _failures(diagnosis: Mapping[str, float] | None) -> str:

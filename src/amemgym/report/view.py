@@ -29,6 +29,10 @@ class AgentView:
         return bool(self.scores["reference"])
 
     @property
+    def named(self) -> tuple[str, Mapping[str, Any]]:
+        return self.name, self.scores
+
+    @property
     def swatch(self) -> Svg:
         return self.look.swatch()
 

@@ -54,4 +54,15 @@ def tokens(used: Mapping[str, Any] | None, what: str) -> str:
     return f"{'~' if used['estimated'] else ''}{count(used[what])}"
 
 
-FILTERS = {f.__name__: f for f in (number, signed, interval, arm, percent, count, chance, tokens)}
+def dollars(value: float | None, estimated: bool = False) -> str:
+    """US dollars: `12.30`, `0.0042`, marked where the tokens are estimated."""
+    if value is None:
+        return NONE
+    if 0 < value < 0.0001:
+        text = "< 0.0001"
+    else:
+        text = "0" if value == 0 else f"{value:,.4f}" if value < 1 else f"{value:,.2f}"
+    return f"{'~' if estimated and value else ''}{text}"
+
+
+FILTERS = {f.__name__: f for f in (number, signed, interval, arm, percent, count, chance, tokens, dollars)}

@@ -16,7 +16,7 @@ from itertools import combinations
 from typing import Any
 
 from amemgym.errors import UsageError
-from amemgym.evaluate import EpisodeResult, UpperBoundResult
+from amemgym.evaluate import EpisodeResult, UpperBoundResult, played_users
 from amemgym.scores.bounds import bounds_by_agent
 from amemgym.scores.intervals import ONE_USER, clipped
 from amemgym.scores.metrics import Cell, Mean, cells_of, memory_score, ratio
@@ -250,7 +250,7 @@ def _bounded(a: Sequence[Cell], b: Sequence[Cell]) -> tuple[list[Cell], list[Cel
 
 def _episodes(run: Played, name: str) -> tuple[int, int]:
     """An agent's finished and planned episodes."""
-    planned = run.manifest["data"]["users"] * run.manifest["compared"]["trials"]
+    planned = len(played_users(run.manifest)) * run.manifest["compared"]["trials"]
     return sum(episode.agent == name for episode in run.episodes), planned
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from amemgym.evaluate import EpisodeResult, FailedEpisode, UpperBoundResult
+from amemgym.evaluate import EpisodeResult, FailedEpisode, UpperBoundResult, played_users
 from amemgym.scenario import Dataset, Scenario
 from amemgym.scores.bounds import Bounds, bounds_by_agent, bounds_by_model
 from amemgym.scores.by_user import by_user
+from amemgym.scores.costs import Costs
 from amemgym.scores.intervals import ONE_USER
 from amemgym.scores.metrics import (
     Cell,
@@ -27,18 +28,6 @@ from amemgym.scores.pairs import compare_agents
 from amemgym.scores.recall import recall, recall_by, state_cells, update_lag
 from amemgym.scores.trials import trial_spread
 from amemgym.scores.warnings import agent_warnings, run_warnings
-
-#: roles whose calls are the assistant's own
-OWN_ROLES = ("assistant", "memory", "exam")
-#: what is counted together in scores.json, by the beginning of its name there
-_COSTS = {
-    "": OWN_ROLES,
-    "agent_": ("assistant", "exam"),
-    "memory_": ("memory",),
-    "embedding_": ("embedding",),
-    "probe_": ("probe",),
-    "user_": ("user",),
-}
 
 
 def summarise(
@@ -71,6 +60,7 @@ def summarise(
         "user_model": compared["user_model"]["model"],
         "seed": compared["seed"],
         "trials": compared["trials"],
+        **({"shard": compared["shard"]} if compared.get("shard") else {}),
         "random": random_accuracy(played),
         "random_n": len(played),
         "upper_bound": bound.value,
@@ -87,6 +77,7 @@ def summarise(
     for name, agent in scores["agents"].items():
         agent["episodes"]["failed"] = [_failure(one) for one in failed if one.agent == name]
         agent["warnings"] = agent_warnings(agent, scores["random"])
+    scores["cost"] = Costs(manifest).of_run(scores["agents"].values(), upper_bounds)
     return scores | {"warnings": run_warnings(scores)}
 
 
@@ -116,7 +107,7 @@ def _agent(
     exams = [exam for episode in episodes for exam in episode.exams]
     bound = upper_bound_accuracy(cells)
     by_trial = [accuracy(cells_of(e for e in episodes if e.trial == trial)) for trial in _trials(manifest)]
-    planned = manifest["data"]["users"] * manifest["compared"]["trials"]
+    planned = len(played_users(manifest)) * manifest["compared"]["trials"]
     return {
         "overall": overall.value,
         "n": overall.n,
@@ -149,7 +140,7 @@ def _agent(
         "by_user": by_user(episodes, cells),
         "trial_sd": _trial_sd(episodes, _trials(manifest)),
         **_diagnosis(episodes, cells, scenarios),
-        **_cost(episodes, agent),
+        **Costs(manifest).of_agent(agent, episodes),
         "unreadable": _unreadable(episodes),
         "probes": _probes(episodes),
         **_memory_kept(agent, episodes),
@@ -225,14 +216,14 @@ def _mean(mean: Mean) -> dict[str, Any]:
 def _is_finished(
     manifest: Mapping[str, Any], episodes: Sequence[EpisodeResult], upper_bounds: Sequence[UpperBoundResult]
 ) -> bool:
-    """Whether every episode and every upper bound that the run wants is there."""
-    compared, wanted, users = manifest["compared"], manifest["upper_bound"], manifest["data"]["users"]
+    """Whether every episode and every upper bound that the run wants is there; of a shard, those of its users."""
+    compared, wanted, users = manifest["compared"], manifest["upper_bound"], played_users(manifest)
     if "imported" in compared:  # nothing more will come
         return True
     names = {name for name in (wanted["run"], *wanted["agents"].values()) if name}
     bounds = {(result.model, result.user) for result in upper_bounds}
-    return len(episodes) == users * compared["trials"] * len(compared["agents"]) and bounds >= {
-        (name, user) for name in names for user in range(users)
+    return len(episodes) == len(users) * compared["trials"] * len(compared["agents"]) and bounds >= {
+        (name, user) for name in names for user in users
     }
 
 
@@ -268,33 +259,6 @@ def _probes(episodes: Sequence[EpisodeResult]) -> dict[str, int]:
         "failed": sum(probe.error is not None for probe in probes),
         "unreadable": sum(probe.error is None and not probe.is_readable for probe in probes),
         "cut_short": sum(probe.dropped > 0 for probe in probes),
-    }
-
-
-def _cost(episodes: Sequence[EpisodeResult], agent: Mapping[str, Any]) -> dict[str, Any]:
-    """Tokens and calls of the agent, of these its memory's own, of its probes and its simulated user, and what a memory
-    system had embedded; None where an import has no record of them."""
-    found: dict[str, Any] = {}
-    for prefix, roles in _COSTS.items():
-        calls = _count(episodes, roles, "calls")
-        known = calls > 0 or not agent.get("imported")
-        found |= {
-            f"{prefix}tokens": _tokens(episodes, roles) if known else None,
-            f"{prefix}calls": calls if known else None,
-        }
-    return found
-
-
-def _count(episodes: Sequence[EpisodeResult], roles: Sequence[str], what: str) -> int:
-    return sum(episode.ledger.get(role, {}).get(what, 0) for episode in episodes for role in roles)
-
-
-def _tokens(episodes: Sequence[EpisodeResult], roles: Sequence[str]) -> dict[str, Any]:
-    estimated = _count(episodes, roles, "estimated") > 0
-    return {
-        "input": _count(episodes, roles, "input"),
-        "output": _count(episodes, roles, "output"),
-        "estimated": estimated,
     }
 
 

@@ -2,28 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from amemgym.cli.lazy import lazy_app
 
-import typer
+#: command → module
+MEMORYBENCH = {"table": "table", "show": "show", "verify": "verify", "export": "export", "predict": "predict"}
 
-from amemgym.cli.memorybench.export import export_command
-from amemgym.cli.memorybench.predict import predict_command
-from amemgym.cli.memorybench.show import show_command
-from amemgym.cli.memorybench.table import table_command
-from amemgym.cli.memorybench.verify import verify_command
-
-MEMORYBENCH: dict[str, Callable[..., None]] = {
-    "table": table_command,
-    "show": show_command,
-    "verify": verify_command,
-    "export": export_command,
-    "predict": predict_command,
-}
-
-memorybench_app = typer.Typer(
-    help="Read, check, compare and publish results of MemoryBench.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+memorybench_app = lazy_app(
+    "memorybench", "Read, check, compare and publish results of MemoryBench.", __name__, MEMORYBENCH
 )
-for _name, _command in MEMORYBENCH.items():
-    memorybench_app.command(_name)(_command)

@@ -41,7 +41,7 @@ class AMemPackageMemory(Memory):
 
     blocking = True
     needs_endpoint = True
-    packages = {"a-mem": ">=0.2.6,<0.3"}
+    packages = {"a-mem": ">=0.2.6,<0.3", "openai": ">=1.60"}
     extra = "amem-package"
 
     def __init__(self) -> None:

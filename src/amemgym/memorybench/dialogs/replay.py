@@ -20,7 +20,6 @@ from amemgym.agents import Agent, AgentSpec, Examinee, OpenReply
 from amemgym.errors import (
     ContentFiltered,
     ContextOverflow,
-    EndpointUnavailable,
     FatalModelError,
     RequestRefused,
     RunDirectoryError,
@@ -180,8 +179,6 @@ class Replay:
         except (FatalModelError, StorageError, UsageError, RunDirectoryError):
             raise
         except Exception as error:  # also code from elsewhere: a memory's
-            if isinstance(error, EndpointUnavailable) and self._doors.is_outage():
-                raise
             self._outcome.failures.append(f"agent '{agent.name}': {said(error)}")
 
     async def _play(self, agent: AgentSpec, copies: asyncio.Semaphore) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from amemgym.report.evolution.told import Arm, Evolved, Gain
-from amemgym.report.wording import chance, count
+from amemgym.report.wording import chance, count, dollars
 from amemgym.scores import OFFLINE
 from amemgym.scores.verdict import BETTER, NOT_SHOWN
 
@@ -70,6 +70,8 @@ def cost(arm: Arm) -> str:
     used, mark = arm.cost, "~" if arm.cost.estimated else ""
     calls = "1 call" if used.calls == 1 else f"{count(used.calls)} calls"
     said = f"{calls}, {mark}{count(used.input)} tokens in, {mark}{count(used.output)} out"
+    if used.usd:
+        said += f", US$ {mark}{dollars(used.usd)}"
     unreadable = sum(used.unreadable.values())
     return f"{said}, {unreadable} replies unreadable" if unreadable else said
 

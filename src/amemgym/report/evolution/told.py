@@ -74,6 +74,8 @@ class Count(Part):
     output: int
     estimated: int
     unreadable: dict[str, int]
+    #: US dollars; earlier versions did not tell
+    usd: float | None = None
 
 
 class Arm(Part):
@@ -106,7 +108,9 @@ class Arm(Part):
         calls, told, said, estimated = (
             sum(getattr(count, name) for count in used) for name in ("calls", "input", "output", "estimated")
         )
-        return Count(calls=calls, input=told, output=said, estimated=estimated, unreadable=unreadable)
+        dollars = [count.usd for count in used if count.usd is not None]
+        usd = sum(dollars) if len(dollars) == len(used) else None
+        return Count(calls=calls, input=told, output=said, estimated=estimated, unreadable=unreadable, usd=usd)
 
 
 class Gain(Part):
