@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from amemgym.auditing import AuditReport, audit, sample_labels
     from amemgym.datasets import card, write_card
     from amemgym.env import Environment, Episode
+    from amemgym.estimating import estimate
+    from amemgym.evaluate import RunEstimate
     from amemgym.evolving import EvolveReport, evolve, resume_evolution
     from amemgym.generate import generate_data, load_dataset
     from amemgym.kit import KitReport, check_memory
@@ -41,6 +43,7 @@ _WHERE = {
     "Memory": "memory",
     "MemoryBenchResults": "memorybench",
     "Message": "messages",
+    "RunEstimate": "evaluate",
     "RunReport": "api",
     "TuneReport": "tuning",
     "Scenario": "scenario",
@@ -48,6 +51,7 @@ _WHERE = {
     "card": "datasets",
     "check_memory": "kit",
     "compare": "api",
+    "estimate": "estimating",
     "evolve": "evolving",
     "generate_data": "generate",
     "import_run": "api",
@@ -76,6 +80,7 @@ __all__ = [
     "Memory",
     "MemoryBenchResults",
     "Message",
+    "RunEstimate",
     "RunReport",
     "Scenario",
     "TuneReport",
@@ -84,6 +89,7 @@ __all__ = [
     "card",
     "check_memory",
     "compare",
+    "estimate",
     "evolve",
     "generate_data",
     "import_run",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -100,6 +100,19 @@ def run(
     Raises:
         AMemGymError: one of `amemgym.errors`; RunFailed where episodes did not finish (the others are kept).
     """
+    spec, classes = asked_for(data, agents, model, settings)
+    report = run_spec(spec, out=out, watcher=watcher, classes=classes)
+    raise_for_failures(report)
+    return report
+
+
+def asked_for(
+    data: str | Path | Dataset | None,
+    agents: Sequence[str | type[Memory]] | str | type[Memory] | None,
+    model: str,
+    settings: Mapping[str, Any],
+) -> tuple[RunSpec, dict[str, type[Memory]]]:
+    """The run that these arguments of `run` ask for, and the memory classes among its agents by name."""
     given: dict[str, Any] = {"model": model, **settings} | ({} if data is None else {"data": place_of_data(data)})
     classes: dict[str, type[Memory]] = {}
     if agents is not None:
@@ -109,9 +122,7 @@ def run(
                 raise UsageError(f"agent {agent!r} is neither a name nor a class; give the class, not an instance")
         classes = {agent.__name__: agent for agent in listed if isinstance(agent, type)}
         given["agents"] = tuple(agent.__name__ if isinstance(agent, type) else agent.strip() for agent in listed)
-    report = run_spec(make_spec(given), out=out, watcher=watcher, classes=classes)
-    raise_for_failures(report)
-    return report
+    return make_spec(given), classes
 
 
 def run_spec(

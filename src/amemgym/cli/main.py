@@ -23,6 +23,7 @@ _ClickException: type[Any] = next(cls for cls in typer.BadParameter.__mro__ if c
 #: command → module
 COMMANDS = {
     "run": "run",
+    "estimate": "estimate",
     "resume": "resume",
     "merge": "merge",
     "score": "score",

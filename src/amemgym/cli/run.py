@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -78,21 +78,31 @@ def run_command(
     AMEMGYM_AGENT_API_KEY for the assistant at an address).
     Started again with the same settings, a run continues where it was.
     """
-    flags = {name: value for name, value in locals().items() if name in RunSpec.model_fields and value is not None}
-    settings: dict[str, Any] = {}
-    user_key: SecretStr | None = None
-    remarks: list[str] = []
-    if config is not None:
-        settings, user_key, remarks = read_config(config)
-    spec = make_spec({**settings, **flags}, "the settings")
-    if spec.user_base_url != settings.get("user_base_url"):
-        user_key = None  # the file's key is for the file's address
+    flags = {name: value for name, value in locals().items() if name in RunSpec.model_fields}
+    spec, user_key, remarks = settled(flags, config)
     with ProgressBars() as bars:
         for remark in remarks:
             bars.said(remark)
         outcome = api.run_spec(spec, watcher=bars, user_key=user_key)
     show(outcome, report)
     api.raise_for_failures(outcome)
+
+
+def settled(flags: Mapping[str, Any], config: Path | None) -> tuple[RunSpec, SecretStr | None, list[str]]:
+    """What these flags and the file ask for, the simulated user's key from the file, and remarks on the file.
+
+    A flag that is None was not given. Raises UsageError.
+    """
+    settings: dict[str, Any] = {}
+    user_key: SecretStr | None = None
+    remarks: list[str] = []
+    if config is not None:
+        settings, user_key, remarks = read_config(config)
+    given = {name: value for name, value in flags.items() if value is not None}
+    spec = make_spec({**settings, **given}, "the settings")
+    if spec.user_base_url != settings.get("user_base_url"):
+        user_key = None  # the file's key is for the file's address
+    return spec, user_key, remarks
 
 
 def show(outcome: api.RunReport, report: bool) -> None:

@@ -3,6 +3,7 @@
 from amemgym.evaluate.coach import Coach, Coachings, Examined
 from amemgym.evaluate.examine import Seat, blaming, put_to_copy
 from amemgym.evaluate.failed import FailedEpisode, FailedEpisodes
+from amemgym.evaluate.forecast import UPPER_BOUND, RoleEstimate, RunEstimate
 from amemgym.evaluate.imported import Import, import_directory
 from amemgym.evaluate.manifest import (
     default_directory,
@@ -34,6 +35,7 @@ from amemgym.evaluate.worker import Worker
 __all__ = [
     "FREE_SETTINGS",
     "SHARED_SETTINGS",
+    "UPPER_BOUND",
     "Coach",
     "Coachings",
     "Conversation",
@@ -46,8 +48,10 @@ __all__ = [
     "Players",
     "ProbeResult",
     "Recorded",
+    "RoleEstimate",
     "Run",
     "RunDirectory",
+    "RunEstimate",
     "RunOutcome",
     "RunSpec",
     "RunWatcher",
