@@ -152,6 +152,9 @@ class Run:
             if not isinstance(failure, Exception):
                 raise failure from group_error
             self._outcome.stopped = failure
+        else:
+            for name in self._coachings:
+                self.directory.rest_coaching_journal(name)
         finally:
             for line in lines:
                 line.journal.close()
@@ -243,6 +246,7 @@ class Run:
             else:
                 result = await self._play(agent, user, scenario, trial)
                 self.directory.write_episode(result)
+            self.directory.rest_journal(agent.name, scenario.id, trial)
             self._failed.forget(agent.name, scenario.id, trial)
             self._outcome.episodes.append(result.without_texts())
             self._watcher.finished(agent.name, scenario.id)
@@ -299,6 +303,7 @@ class Run:
                 finally:
                     line.journal.close()
                 self.directory.write_upper_bound(result)
+            self.directory.rest_upper_bound_journal(name, scenario.id)
             self._outcome.upper_bounds.append(result)
 
         return job

@@ -4,7 +4,8 @@
       manifest.json                    what is run: data hash, settings, models, prompt hashes, versions, fingerprint
       data.json                        the users that are played, in the v1 format
       policy.txt                       what agents were told to remember, where a file said so
-      journal/AGENT/USER-tTRIAL.jsonl  every model reply of an episode, appended before it is used
+      journal/AGENT/USER-tTRIAL.jsonl  every model reply of an episode, appended before it is used; .jsonl.gz once the
+                                       episode is finished, and so are those of:
       journal/upper-bound/MODEL/USER.jsonl
       journal/coaching/AGENT.jsonl     what was asked to revise what the agent is told to remember
       episodes/AGENT/USER-tTRIAL.json  a finished episode: exams, conversation, what memory held, counts
@@ -21,7 +22,7 @@ a file that is there is finished. Known API keys are struck out of everything th
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -33,8 +34,8 @@ from amemgym import files
 from amemgym.clean import clean, differences
 from amemgym.errors import DataError, RunDirectoryError
 from amemgym.evaluate.claimed import parts_of
+from amemgym.evaluate.journals import Journals
 from amemgym.evaluate.results import EpisodeResult, UpperBoundResult, check_against, validated
-from amemgym.llm import Journal
 from amemgym.messages import whole
 from amemgym.scenario import Dataset, Scenario, read_dataset
 from amemgym.secrets import redact
@@ -113,11 +114,11 @@ class _Manifest(BaseModel):
 _MANIFEST = TypeAdapter(_Manifest)
 
 
-class RunDirectory:
+class RunDirectory(Journals):
     """One run's files. Raises StorageError where the disk refuses, RunDirectoryError where it holds something else."""
 
     def __init__(self, path: str | Path) -> None:
-        self.path = files.at_home(path)
+        super().__init__(files.at_home(path))
         self._dataset: Dataset | None = None
         #: trials, and by id the users that are played with their numbers; read when they are first needed
         self._plan: tuple[int, dict[str, tuple[int, Scenario]]] | None = None
@@ -242,37 +243,6 @@ class RunDirectory:
 
     # episodes and the upper bound
 
-    def journal(self, agent: str, user_id: str, trial: int) -> Journal:
-        return Journal(self.path / "journal" / files.slug(agent) / f"{_user(user_id)}-t{trial}.jsonl")
-
-    def upper_bound_journal(self, model: str, user_id: str) -> Journal:
-        return Journal(self.path / "journal" / "upper-bound" / files.slug(model) / f"{_user(user_id)}.jsonl")
-
-    def coaching_journal(self, agent: str) -> Journal:
-        return Journal(self._coaching(agent))
-
-    def was_coached(self, agent: str) -> bool:
-        """Whether what the agent is told to remember was revised between the periods of this run."""
-        return self._coaching(agent).exists()
-
-    def _coaching(self, agent: str) -> Path:
-        return self.path / "journal" / "coaching" / f"{files.slug(agent)}.jsonl"
-
-    def take_journals(self, other: Path, agents: Iterable[str]) -> None:
-        """Copy another run's journals of these agents and of upper bounds, each whole, but for those begun here.
-
-        A call is taken from a journal by its place and request, so what is copied answers the same calls alone. Raises
-        StorageError.
-        """
-        for folder in ("upper-bound", *map(files.slug, agents)):
-            for source in sorted((other / "journal" / folder).rglob("*.jsonl")):
-                own = self.path / source.relative_to(other)
-                try:
-                    if not own.exists():
-                        files.write_bytes_atomically(own, source.read_bytes())
-                except OSError as error:
-                    raise files.storage_error(error, own) from error
-
     def write_episode(self, result: EpisodeResult) -> None:
         self._write(_episode_name(result.agent, result.user_id, result.trial), result.as_dict(), compact=True)
 
@@ -368,13 +338,9 @@ def played_text(dataset: Dataset) -> str:
     return files.pretty_json(clean([scenario.model_dump() for scenario in dataset]))
 
 
-def _user(user_id: str) -> str:
-    return files.slug(user_id)
-
-
 def _episode_name(agent: str, user_id: str, trial: int) -> str:
-    return f"episodes/{files.slug(agent)}/{_user(user_id)}-t{trial}.json"
+    return f"episodes/{files.slug(agent)}/{files.slug(user_id)}-t{trial}.json"
 
 
 def _bound_name(model: str, user_id: str) -> str:
-    return f"upper-bound/{files.slug(model)}/{_user(user_id)}.json"
+    return f"upper-bound/{files.slug(model)}/{files.slug(user_id)}.json"

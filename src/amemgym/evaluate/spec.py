@@ -113,15 +113,9 @@ class RunSpec(BaseModel):
     tpm: int | None = Field(None, ge=1, description="most tokens a minute to each endpoint")
     episode_timeout: float | None = Field(None, gt=0, description="seconds after which an episode counts as failed")
     budget: str | None = Field(None, description="stop before more is spent: US dollars (5usd) or tokens (2000000)")
-    prices: str | None = Field(
-        None, description="file with prices (.yaml, .toml, .json) that go before the known ones"
-    )
-    executor: Literal["local", "ray"] = Field(
-        "local", description="where episodes are played: local, ray (a cluster)"
-    )
-    workers: int | None = Field(
-        None, ge=1, description="processes that play with --executor ray [one a CPU]"
-    )
+    prices: str | None = Field(None, description="file with prices (.yaml, .toml, .json) that go before the known ones")
+    executor: Literal["local", "ray"] = Field("local", description="where episodes are played: local, ray (a cluster)")
+    workers: int | None = Field(None, ge=1, description="processes that play with --executor ray [one a CPU]")
     out: str | None = Field(None, description="run directory (default: runs/<data>-<model>-<fingerprint>)")
 
     @field_validator("data", "off_policy", "out", "policy", "prices", mode="before")
