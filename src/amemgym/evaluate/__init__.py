@@ -15,7 +15,7 @@ from amemgym.evaluate.results import (
     UpperBoundAnswer,
     UpperBoundResult,
 )
-from amemgym.evaluate.run import Run, RunOutcome
+from amemgym.evaluate.run import Keeper, Run, RunOutcome
 from amemgym.evaluate.rundir import RunDirectory
 from amemgym.evaluate.spec import FREE_SETTINGS, SHARED_SETTINGS, RunSpec, check_addresses, make_spec, read_config
 from amemgym.evaluate.upperbound import variants_of
@@ -33,6 +33,7 @@ __all__ = [
     "FailedEpisode",
     "FailedEpisodes",
     "Import",
+    "Keeper",
     "Players",
     "ProbeResult",
     "Recorded",

@@ -12,7 +12,8 @@ from amemgym import files
 from amemgym.agents import AgentSpec, is_agent_file
 from amemgym.env import Rules
 from amemgym.evaluate.offpolicy import Recorded
-from amemgym.evaluate.rundir import FORMAT, played_text
+from amemgym.evaluate.playeddata import digest_of_users
+from amemgym.evaluate.rundir import FORMAT
 from amemgym.evaluate.spec import RunSpec
 from amemgym.evaluate.upperbound import bound_names, description
 from amemgym.llm import USER_URL, ModelSettings, asks_endpoint, box_settings, describe_model, embedder_identity, located
@@ -120,7 +121,7 @@ def describe_data(dataset: Dataset) -> dict[str, Any]:
     """The played part: its source's hash and its own as it is kept, users, questions, exams (one agent, one trial)."""
     return {
         "sha256": dataset.sha256,
-        "played": _sha256(played_text(dataset)),
+        "played": digest_of_users(dataset),
         "users": len(dataset),
         "questions": sum(len(scenario.qas) for scenario in dataset),
         "exams": sum(len(scenario.qas) * len(scenario.periods) for scenario in dataset),

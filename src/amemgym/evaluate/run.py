@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from amemgym import files
 from amemgym.agents import AgentSpec
@@ -43,13 +44,19 @@ from amemgym.together import first_failure, side_by_side, wait_for
 
 @dataclass
 class RunOutcome:
-    """What was finished, and a sentence for each episode or upper bound that was not."""
+    """A sentence for each episode or upper bound that was not finished; the others are where results are kept."""
 
-    episodes: list[EpisodeResult] = field(default_factory=list)
-    upper_bounds: list[UpperBoundResult] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     # why the run stopped before its end
     stopped: Exception | None = None
+
+
+class Keeper(Protocol):
+    """Takes in what is finished, as it comes: the run itself keeps nothing of it."""
+
+    def episode(self, result: EpisodeResult, scenario: Scenario) -> None: ...
+
+    def upper_bound(self, result: UpperBoundResult) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -83,6 +90,7 @@ class Run:
         coachings: who tells an agent what to remember, by agent. Their episodes wait for each other, so all are under
             way at once, and the first that fails ends the run.
         part_of: the directory of an undertaking of several runs, which is what is continued where this run ends early.
+        keeper: is handed what is finished.
     """
 
     def __init__(
@@ -98,7 +106,9 @@ class Run:
         recorded: Recorded | None = None,
         coachings: Coachings | None = None,
         part_of: Path | None = None,
+        keeper: Keeper | None = None,
     ) -> None:
+        self._keeper = keeper
         self._spec = spec
         self._recorded = recorded
         self._coachings = coachings or {}
@@ -153,6 +163,8 @@ class Run:
                 raise failure from group_error
             self._outcome.stopped = failure
         else:
+            for line in lines:
+                line.journal.close()
             for name in self._coachings:
                 self.directory.rest_coaching_journal(name)
         finally:
@@ -160,8 +172,6 @@ class Run:
                 line.journal.close()
             await self._players.aclose()
             await self._doors.aclose()
-        self._outcome.episodes.sort(key=lambda result: (self._place(result.agent), result.user, result.trial))
-        self._outcome.upper_bounds.sort(key=lambda result: (result.model, result.user))
         self._outcome.failures.sort()
         return self._outcome
 
@@ -174,9 +184,6 @@ class Run:
                 self._coachings[agent.name].begin(line, line.model(self._doors.to(agent.model or self._model), "coach"))
                 lines.append(line)
         return lines
-
-    def _place(self, agent: str) -> int:
-        return [spec.name for spec in self._agents].index(agent)
 
     def _announce(self) -> None:
         playing = sum(not agent.is_reference for agent in self._agents)
@@ -248,7 +255,8 @@ class Run:
                 self.directory.write_episode(result)
             self.directory.rest_journal(agent.name, scenario.id, trial)
             self._failed.forget(agent.name, scenario.id, trial)
-            self._outcome.episodes.append(result.without_texts())
+            if self._keeper is not None:
+                self._keeper.episode(result, scenario)
             self._watcher.finished(agent.name, scenario.id)
 
         return job
@@ -304,6 +312,7 @@ class Run:
                     line.journal.close()
                 self.directory.write_upper_bound(result)
             self.directory.rest_upper_bound_journal(name, scenario.id)
-            self._outcome.upper_bounds.append(result)
+            if self._keeper is not None:
+                self._keeper.upper_bound(result)
 
         return job

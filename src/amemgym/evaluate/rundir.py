@@ -35,6 +35,7 @@ from amemgym.clean import clean, differences
 from amemgym.errors import DataError, RunDirectoryError
 from amemgym.evaluate.claimed import parts_of
 from amemgym.evaluate.journals import Journals
+from amemgym.evaluate.playeddata import digest_of_file, read_users, write_users
 from amemgym.evaluate.results import EpisodeResult, UpperBoundResult, check_against, validated
 from amemgym.messages import whole
 from amemgym.scenario import Dataset, Scenario, read_dataset
@@ -121,7 +122,8 @@ class RunDirectory(Journals):
         super().__init__(files.at_home(path))
         self._dataset: Dataset | None = None
         #: trials, and by id the users that are played with their numbers; read when they are first needed
-        self._plan: tuple[int, dict[str, tuple[int, Scenario]]] | None = None
+        self._trials: int | None = None
+        self._users: dict[str, tuple[int, Scenario]] | None = None
 
     # the manifest
 
@@ -205,7 +207,7 @@ class RunDirectory(Journals):
     def write_data(self, dataset: Dataset) -> None:
         """Keep the users that are played, once."""
         if not (self.path / DATA).exists():
-            files.write_atomically(self.path / DATA, played_text(dataset))
+            write_users(self.path / DATA, dataset)
 
     def dataset(self) -> Dataset:
         """The users that are played, under the name and hash of the data set they are from; read once.
@@ -230,6 +232,18 @@ class RunDirectory(Journals):
                 " the file back, or run again in another folder with --out"
             )
         return replace(found, sha256=data["sha256"])
+
+    def scenarios(self) -> Iterator[Scenario]:
+        """The users that are played, one at a time. Raises RunDirectoryError."""
+        path = self.path / DATA
+        try:
+            is_whole = self._dataset is None and digest_of_file(path) == self.manifest()["data"].get("played")
+            if is_whole:
+                yield from read_users(path)
+        except OSError:
+            is_whole = False
+        if not is_whole:
+            yield from self.dataset()  # which says what is wrong, if anything is
 
     def write_policy(self, text: str) -> None:
         """Keep what agents are told, so that a resume needs no other file."""
@@ -258,11 +272,29 @@ class RunDirectory(Journals):
         """Whether a user's upper bound is finished, by its file alone."""
         return (self.path / _bound_name(model, user_id)).is_file()
 
-    def episodes(self) -> list[EpisodeResult]:
-        """Every finished episode, without its texts, in the order of agents in the manifest, users and trials."""
-        names = [agent["name"] for agent in self.manifest()["compared"]["agents"]]
-        found = [episode.without_texts() for name in names for episode in self.episodes_of(name)]
-        return sorted(found, key=lambda result: (names.index(result.agent), result.user, result.trial))
+    def finished(self) -> Iterator[tuple[EpisodeResult | UpperBoundResult, Scenario]]:
+        """Every finished episode and upper bound, whole, with its user, users in the order of the data; one at a time,
+        and so are the users."""
+        of_users: dict[str, list[str]] = {}
+        for name in self.files_of_results():
+            of_users.setdefault(Path(name).stem.removesuffix(_trial_of(name)), []).append(name)
+        if not of_users:
+            return
+        for number, scenario in enumerate(self.scenarios()):
+            for name in of_users.pop(files.slug(scenario.id), []):
+                if result := self._result(name, (number, scenario)):
+                    yield result, scenario
+        for names in of_users.values():  # of nobody who is played, which is told of the first
+            for name in names:
+                self._result(name)
+
+    def files_of_results(self) -> list[str]:
+        """The files of what is finished, as paths in this directory: of the manifest's agents in their order, then
+        of upper bounds."""
+        folders = [files.slug(agent["name"]) for agent in self.manifest()["compared"]["agents"]]
+        episodes = (p for folder in folders for p in sorted((self.path / "episodes" / folder).glob("*.json")))
+        found = [*episodes, *sorted((self.path / "upper-bound").glob("*/*.json"))]
+        return [path.relative_to(self.path).as_posix() for path in found]
 
     def episodes_of(self, agent: str) -> Iterator[EpisodeResult]:
         """Every finished episode of an agent, whole, one at a time."""
@@ -286,13 +318,20 @@ class RunDirectory(Journals):
     def write_scores(self, scores: Mapping[str, Any]) -> None:
         self._write("scores.json", scores)
 
-    def _load(self, name: str, parse: Callable[[Mapping[str, Any]], R]) -> R | None:
+    def _result(self, name: str, whose: tuple[int, Scenario] | None = None) -> EpisodeResult | UpperBoundResult | None:
+        if name.startswith("episodes/"):
+            return self._load(name, EpisodeResult.from_dict, whose)
+        return self._load(name, UpperBoundResult.from_dict, whose)
+
+    def _load(
+        self, name: str, parse: Callable[[Mapping[str, Any]], R], whose: tuple[int, Scenario] | None = None
+    ) -> R | None:
         path = self.path / name
         try:
             if not path.exists():
                 return None
             result = parse(self._read(path))
-            self._check(result, name)
+            self._check(result, name, whose)
             return result
         except OSError as error:
             raise RunDirectoryError(f"cannot read {path}: {error.strerror}") from error
@@ -301,12 +340,12 @@ class RunDirectory(Journals):
             way = "import it again" if imported else "delete it and resume, its journal is kept"
             raise RunDirectoryError(f"{path} is damaged ({error}); {way}") from error
 
-    def _check(self, result: EpisodeResult | UpperBoundResult, name: str) -> None:
-        """Raises ValueError where a result is not of the file's place, or not of what this run plays."""
-        if self._plan is None:
-            users = {scenario.id: (user, scenario) for user, scenario in enumerate(self.dataset())}
-            self._plan = self.manifest()["compared"]["trials"], users
-        trials, users = self._plan
+    def _check(self, result: EpisodeResult | UpperBoundResult, name: str, whose: tuple[int, Scenario] | None) -> None:
+        """Raises ValueError where a result is not of the file's place, or not of what this run plays; `whose` is the
+        user with that place, looked for where it is not given."""
+        if self._trials is None:
+            self._trials = self.manifest()["compared"]["trials"]
+        trials = self._trials
         if isinstance(result, EpisodeResult):
             own = _episode_name(result.agent, result.user_id, result.trial)
             of = f"agent '{result.agent}', user '{result.user_id}', trial {result.trial}"
@@ -316,8 +355,10 @@ class RunDirectory(Journals):
             own, of = _bound_name(result.model, result.user_id), f"model '{result.model}', user '{result.user_id}'"
         if own != name:
             raise ValueError(f"it is of {of}, so its place would be {own}")
-        number, scenario = users.get(result.user_id, (None, None))
-        if scenario is None or number != result.user:
+        if whose is None and self._users is None:
+            self._users = {scenario.id: (user, scenario) for user, scenario in enumerate(self.dataset())}
+        number, scenario = whose or (self._users or {}).get(result.user_id) or (None, None)
+        if scenario is None or scenario.id != result.user_id or number != result.user:
             raise ValueError(f"user '{result.user_id}' is not user {result.user} of {DATA}")
         check_against(result, scenario)
 
@@ -333,9 +374,9 @@ class RunDirectory(Journals):
         files.write_atomically(self.path / name, files.compact_json(told) if compact else files.pretty_json(told))
 
 
-def played_text(dataset: Dataset) -> str:
-    """The users that are played, as they stand in the run directory: v1 JSON without any key."""
-    return files.pretty_json(clean([scenario.model_dump() for scenario in dataset]))
+def _trial_of(name: str) -> str:
+    """What tells the trials of a user apart in the name of an episode's file: `-t0`."""
+    return "".join(Path(name).stem.rpartition("-t")[1:]) if name.startswith("episodes/") else ""
 
 
 def _episode_name(agent: str, user_id: str, trial: int) -> str:

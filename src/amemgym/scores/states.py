@@ -1,0 +1,103 @@
+"""The single states that probes ask for, as columns: whether each was known, how old it is and how often it changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from amemgym.evaluate import EpisodeResult
+from amemgym.scenario import Scenario
+from amemgym.scores.answers import Columns
+from amemgym.scores.diagnosis import last_update
+from amemgym.scores.groups import Column
+
+
+@dataclass(frozen=True)
+class StateCell:
+    """One state variable as one probe found it; `variable` is its place in the user's schema.
+
+    `age` is the periods since it was last given a value, `changes` how often that happened after period 0, `life` the
+    periods its present value lasts in all (its dwell time; to the end of the data where it does not change again).
+    `values` are possible: a guess is right once in so many.
+    """
+
+    user: int
+    trial: int
+    question: int
+    variable: int
+    period: int
+    right: bool
+    values: int
+    age: int
+    changes: int
+    life: int
+
+
+@dataclass(frozen=True)
+class States(Columns):
+    """One row a StateCell."""
+
+    user: Column
+    trial: Column
+    question: Column
+    variable: Column
+    period: Column
+    right: Column
+    values: Column
+    age: Column
+    changes: Column
+    life: Column
+
+    @classmethod
+    def of(cls, cells: Sequence[StateCell]) -> States:
+        return cls(**{field.name: _column(field.name, cells) for field in fields(cls)})
+
+
+def _column(name: str, cells: Sequence[StateCell]) -> Column:
+    return np.array([getattr(cell, name) for cell in cells], dtype=bool if name == "right" else np.int64)
+
+
+class Histories:
+    """When the variables of one user were given a value."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._periods = len(scenario.periods)
+        self._variables = {name: place for place, name in enumerate(scenario.state_schema)}
+        self._updates = {
+            name: [p for p in range(self._periods) if last_update(scenario, p, name) == p] for name in self._variables
+        }
+        self._scenario = scenario
+
+    def cells(self, episode: EpisodeResult) -> Iterator[StateCell]:
+        """Every state in every probe with a readable reply; what such a reply leaves out is not known."""
+        schema = self._scenario.state_schema
+        for probe in episode.probes:
+            if probe.is_readable:
+                state = self._scenario.periods[probe.period].state
+                for variable in dict.fromkeys(self._scenario.qas[probe.question].required_info):
+                    if (values := len(schema[variable])) > 1:
+                        yield StateCell(
+                            episode.user,
+                            episode.trial,
+                            probe.question,
+                            self._variables[variable],
+                            probe.period,
+                            probe.values.get(variable) == state[variable],
+                            values,
+                            *self._history(variable, probe.period),
+                        )
+
+    def _history(self, variable: str, period: int) -> tuple[int, int, int]:
+        """Age, changes so far and life of the value that holds after a period."""
+        updates = self._updates[variable]
+        begun = max(p for p in updates if p <= period)
+        ends = min((p for p in updates if p > period), default=self._periods)
+        return period - begun, sum(0 < p <= period for p in updates), ends - begun
+
+
+def state_cells(episodes: Iterable[EpisodeResult], scenarios: Mapping[str, Scenario]) -> list[StateCell]:
+    """Every state in every probe of some episodes."""
+    histories = {id: Histories(scenario) for id, scenario in scenarios.items()}
+    return [cell for episode in episodes for cell in histories[episode.user_id].cells(episode)]
