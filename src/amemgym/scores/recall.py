@@ -7,6 +7,7 @@ Recall is corrected for guessing: with V possible values, a guess is right once 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -15,7 +16,7 @@ import numpy as np
 from amemgym.scores.groups import Column, Groups
 from amemgym.scores.intervals import clipped
 from amemgym.scores.metrics import Mean, ratio, share
-from amemgym.scores.states import States
+from amemgym.scores.states import StateCell, States
 
 #: ages, changes and lives beyond this are taken together, as too few to tell apart
 MOST = 8
@@ -23,15 +24,21 @@ MOST = 8
 NEVER = 1 << 30
 
 
-def recall(states: States) -> Mean:
+#: states: columns, or cells where there are few
+Some = States | Sequence[StateCell]
+
+
+def recall(cells: Some) -> Mean:
     """Corrected recall over states, with the interval clustered by user."""
+    states = States.of(cells)
     guess = 1 / states.values.astype(float)
     found = ratio(states.user, states.right - guess, 1 - guess)
     return replace(found, interval=clipped(found.interval, low=-1))  # of two values, none known is −1
 
 
-def recall_by(states: States, number: Literal["age", "changes", "life"]) -> list[Mean]:
+def recall_by(cells: Some, number: Literal["age", "changes", "life"]) -> list[Mean]:
     """Corrected recall by a number: entry i for states whose number is i, the last for all from MOST on."""
+    states = States.of(cells)
     numbers = np.minimum(getattr(states, number), MOST)
     return [recall(states.only(numbers == wanted)) for wanted in range(int(numbers.max(initial=-1)) + 1)]
 
@@ -50,8 +57,9 @@ class UpdateLag:
     by_lag: list[Mean]
 
 
-def update_lag(states: States) -> UpdateLag:
+def update_lag(cells: Some) -> UpdateLag:
     """The lag of every change after period 0."""
+    states = States.of(cells)
     user, lag, life, probed = _changes(states.only(states.changes > 0))
     is_found = lag != NEVER
     # where a probe is missing before the one that found it, it may have been known earlier

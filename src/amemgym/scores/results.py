@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -125,8 +125,8 @@ class Gathering:
         for exam in result.exams:
             failure = failures.get((exam.period, exam.question)) if exam.counts else None
             self._exam(at, result.user, exam, failure, scenario)
-        for state in () if histories is None else histories.cells(result):
-            self._states.add(*astuple(state))
+        for state in () if histories is None else histories.rows(result):
+            self._states.add(*state)
             self._state_episode.append(at)
         self._probes.add(
             len(result.probes),

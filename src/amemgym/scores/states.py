@@ -16,7 +16,7 @@ from amemgym.scores.groups import Column
 
 @dataclass(frozen=True)
 class StateCell:
-    """One state variable as one probe found it; `variable` is its place in the user's schema.
+    """One state variable as one probe found it.
 
     `age` is the periods since it was last given a value, `changes` how often that happened after period 0, `life` the
     periods its present value lasts in all (its dwell time; to the end of the data where it does not change again).
@@ -26,7 +26,7 @@ class StateCell:
     user: int
     trial: int
     question: int
-    variable: int
+    variable: str
     period: int
     right: bool
     values: int
@@ -37,7 +37,7 @@ class StateCell:
 
 @dataclass(frozen=True)
 class States(Columns):
-    """One row a StateCell."""
+    """One row a state that a probe asked for, as in StateCell; `variable` is a number, the same for one user's."""
 
     user: Column
     trial: Column
@@ -51,8 +51,14 @@ class States(Columns):
     life: Column
 
     @classmethod
-    def of(cls, cells: Sequence[StateCell]) -> States:
-        return cls(**{field.name: _column(field.name, cells) for field in fields(cls)})
+    def of(cls, cells: States | Sequence[StateCell]) -> States:
+        """The columns of cells; those of columns are these."""
+        if isinstance(cells, States):
+            return cells
+        numbers: dict[str, int] = {}
+        variables = [numbers.setdefault(cell.variable, len(numbers)) for cell in cells]
+        own = {field.name: _column(field.name, cells) for field in fields(cls) if field.name != "variable"}
+        return cls(variable=np.array(variables, dtype=np.int64), **own)
 
 
 def _column(name: str, cells: Sequence[StateCell]) -> Column:
@@ -70,15 +76,16 @@ class Histories:
         }
         self._scenario = scenario
 
-    def cells(self, episode: EpisodeResult) -> Iterator[StateCell]:
-        """Every state in every probe with a readable reply; what such a reply leaves out is not known."""
+    def rows(self, episode: EpisodeResult) -> Iterator[tuple[int, int, int, int, int, bool, int, int, int, int]]:
+        """The fields of States for every state in every probe with a readable reply; what such a reply leaves out is
+        not known. A variable's number is its place in the user's schema."""
         schema = self._scenario.state_schema
         for probe in episode.probes:
             if probe.is_readable:
                 state = self._scenario.periods[probe.period].state
                 for variable in dict.fromkeys(self._scenario.qas[probe.question].required_info):
                     if (values := len(schema[variable])) > 1:
-                        yield StateCell(
+                        yield (
                             episode.user,
                             episode.trial,
                             probe.question,
@@ -100,4 +107,9 @@ class Histories:
 def state_cells(episodes: Iterable[EpisodeResult], scenarios: Mapping[str, Scenario]) -> list[StateCell]:
     """Every state in every probe of some episodes."""
     histories = {id: Histories(scenario) for id, scenario in scenarios.items()}
-    return [cell for episode in episodes for cell in histories[episode.user_id].cells(episode)]
+    names = {id: list(scenario.state_schema) for id, scenario in scenarios.items()}
+    return [
+        StateCell(user, trial, question, names[episode.user_id][variable], period, right, *rest)
+        for episode in episodes
+        for user, trial, question, variable, period, right, *rest in histories[episode.user_id].rows(episode)
+    ]
