@@ -7,17 +7,17 @@ answer and how old a state is need the user's scenario, so they are found when t
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
-from amemgym.evaluate import EpisodeResult, ExamResult, RunDirectory, UpperBoundResult
+from amemgym.evaluate import EpisodeResult, RunDirectory, UpperBoundResult
 from amemgym.scenario import Scenario
 from amemgym.scores.answers import FAILURES, MISTAKES, NONE, Answers, Columns, place, places
 from amemgym.scores.bounds import bound_names
-from amemgym.scores.diagnosis import Failure, diagnose, mistake
+from amemgym.scores.diagnosis import diagnose, mistake
 from amemgym.scores.groups import Column
 from amemgym.scores.rows import Rows
 from amemgym.scores.states import Histories, States
@@ -115,51 +115,50 @@ class Gathering:
         self._upper_bounds: list[UpperBoundResult] = []
         self._exams, self._variants = Rows(Exams), array("q")
         self._probes, self._states, self._state_episode = Rows(Probes), Rows(States), array("q")
+        self._histories: Histories | None = None  # of the user at hand
         self._number: dict[tuple[str, ...], int] = {}
         self._bounds: dict[str, dict[tuple[int, int, int], int]] = {}
 
     def episode(self, result: EpisodeResult, scenario: Scenario | None = None) -> None:
         """Take in a finished episode, and where its scenario is given, what is behind its answers."""
-        at, histories = len(self._episodes), None if scenario is None else Histories(scenario)
-        failures = {} if scenario is None else diagnose(result, scenario)
-        for exam in result.exams:
-            failure = failures.get((exam.period, exam.question)) if exam.counts else None
-            self._exam(at, result.user, exam, failure, scenario)
-        for state in () if histories is None else histories.rows(result):
-            self._states.add(*state)
-            self._state_episode.append(at)
-        self._probes.add(
-            len(result.probes),
-            sum(probe.error is not None for probe in result.probes),
-            sum(probe.error is None and not probe.is_readable for probe in result.probes),
-            sum(probe.dropped > 0 for probe in result.probes),
-        )
+        at = len(self._episodes)
+        self._exams.extend(self._rows_of(at, result, scenario))
+        self._variants.extend(self._variant(exam.variant) for exam in result.exams)
+        if scenario is not None:
+            if self._histories is None or self._histories.scenario is not scenario:
+                self._histories = Histories(scenario)
+            self._state_episode.extend([at] * self._states.extend(self._histories.rows(result)))
+        probes = result.probes
+        failed = sum(probe.error is not None for probe in probes)
+        unreadable = sum(probe.error is None and not probe.is_readable for probe in probes)
+        self._probes.extend([(len(probes), failed, unreadable, sum(probe.dropped > 0 for probe in probes))])
         self._episodes.append(replace(result, exams=(), probes=(), conversation=[], holdings=[], texts=()))
 
-    def _exam(
-        self, episode: int, user: int, exam: ExamResult, failure: Failure | None, scenario: Scenario | None
-    ) -> None:
-        wrong = mistake(exam, scenario) if scenario is not None and exam.counts else None
-        # in the order of the fields of Exams
-        self._exams.add(
-            episode,
-            user,
-            exam.period,
-            exam.question,
-            exam.correct,
-            len(exam.order),
-            exam.gold,
-            exam.option or 0,
-            NONE,
-            NONE,
-            place(FAILURES, failure),
-            place(MISTAKES, wrong),
-            exam.counts,
-            exam.is_invalid,
-            exam.guessed,
-            exam.dropped > 0,
-        )
-        self._variants.append(self._variant(exam.variant))
+    def _rows_of(self, episode: int, result: EpisodeResult, scenario: Scenario | None) -> Iterator[tuple[int, ...]]:
+        """The fields of Exams."""
+        failures = {} if scenario is None else diagnose(result, scenario)
+        for exam in result.exams:
+            counts, failure, wrong = exam.counts, None, None
+            if counts and scenario is not None and not exam.correct:
+                failure, wrong = failures.get((exam.period, exam.question)), mistake(exam, scenario)
+            yield (
+                episode,
+                result.user,
+                exam.period,
+                exam.question,
+                exam.correct,
+                len(exam.order),
+                exam.gold,
+                exam.option or 0,
+                NONE,  # the upper bounds are looked up at the end, when all are there
+                NONE,
+                place(FAILURES, failure),
+                place(MISTAKES, wrong),
+                counts,
+                exam.is_invalid,
+                exam.guessed,
+                exam.dropped > 0,
+            )
 
     def upper_bound(self, result: UpperBoundResult) -> None:
         """Take in a user's finished upper bound."""

@@ -1,8 +1,9 @@
-"""Columns that grow by a row at a time, and then are as narrow as their numbers allow."""
+"""Columns that grow by some rows at a time, and then are as narrow as their numbers allow."""
 
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from typing import Generic, TypeVar
 
@@ -21,10 +22,12 @@ class Rows(Generic[C]):
         self._kind = kind
         self._arrays = [array("i") for _ in fields(kind)]
 
-    def add(self, *values: int) -> None:
-        """One row, in the order of the fields."""
-        for column, value in zip(self._arrays, values, strict=True):
-            column.append(value)
+    def extend(self, rows: Iterable[Sequence[int]]) -> int:
+        """Add rows, each in the order of the fields; how many they were."""
+        before = len(self._arrays[0])
+        for column, values in zip(self._arrays, zip(*rows, strict=True), strict=False):
+            column.extend(values)
+        return len(self._arrays[0]) - before
 
     def columns(self) -> C:
         """What there is so far."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import pairwise
 
 import numpy as np
 
@@ -71,19 +72,17 @@ class Histories:
     def __init__(self, scenario: Scenario) -> None:
         self._periods = len(scenario.periods)
         self._variables = {name: place for place, name in enumerate(scenario.state_schema)}
-        self._updates = {
-            name: [p for p in range(self._periods) if last_update(scenario, p, name) == p] for name in self._variables
-        }
-        self._scenario = scenario
+        self._history = {name: self._of(name, scenario) for name in self._variables}
+        self.scenario = scenario
 
     def rows(self, episode: EpisodeResult) -> Iterator[tuple[int, int, int, int, int, bool, int, int, int, int]]:
         """The fields of States for every state in every probe with a readable reply; what such a reply leaves out is
         not known. A variable's number is its place in the user's schema."""
-        schema = self._scenario.state_schema
+        schema = self.scenario.state_schema
         for probe in episode.probes:
             if probe.is_readable:
-                state = self._scenario.periods[probe.period].state
-                for variable in dict.fromkeys(self._scenario.qas[probe.question].required_info):
+                state = self.scenario.periods[probe.period].state
+                for variable in dict.fromkeys(self.scenario.qas[probe.question].required_info):
                     if (values := len(schema[variable])) > 1:
                         yield (
                             episode.user,
@@ -93,15 +92,16 @@ class Histories:
                             probe.period,
                             probe.values.get(variable) == state[variable],
                             values,
-                            *self._history(variable, probe.period),
+                            *self._history[variable][probe.period],
                         )
 
-    def _history(self, variable: str, period: int) -> tuple[int, int, int]:
-        """Age, changes so far and life of the value that holds after a period."""
-        updates = self._updates[variable]
-        begun = max(p for p in updates if p <= period)
-        ends = min((p for p in updates if p > period), default=self._periods)
-        return period - begun, sum(0 < p <= period for p in updates), ends - begun
+    def _of(self, variable: str, scenario: Scenario) -> list[tuple[int, int, int]]:
+        """Age, changes so far and life of the value that holds after each period."""
+        updates = [p for p in range(self._periods) if last_update(scenario, p, variable) == p]
+        found = []
+        for changes, (begun, ends) in enumerate(pairwise([*updates, self._periods])):
+            found += [(period - begun, changes, ends - begun) for period in range(begun, ends)]
+        return found
 
 
 def state_cells(episodes: Iterable[EpisodeResult], scenarios: Mapping[str, Scenario]) -> list[StateCell]:
