@@ -12,6 +12,8 @@
       failed/AGENT/USER-tTRIAL.json    an episode that failed: at which boundary, and why (until it is finished)
       upper-bound/MODEL/USER.json      a finished user's upper bound
       scores.json                      the scores of what is finished, from the files above
+      columns/                         of many users: what scores are made of as parquet, made anew where it is not of
+                                       the files above (`scores.kept`)
       report.html, results.csv, …      what `report` and `compare` write: made from the files above, read by nothing
       .lock                            held while a process runs here
 

@@ -5,6 +5,7 @@ from amemgym.scores.by_user import by_user
 from amemgym.scores.comparison import Comparison, compare_runs
 from amemgym.scores.diagnosis import Failure, Mistake, diagnose, mistake
 from amemgym.scores.intervals import clipped, difference_interval, ratio_interval, share_interval
+from amemgym.scores.kept import results_of
 from amemgym.scores.metrics import (
     Mean,
     MemoryScore,
@@ -17,7 +18,7 @@ from amemgym.scores.metrics import (
 )
 from amemgym.scores.pairs import Pair, compare_agents
 from amemgym.scores.power import users_needed
-from amemgym.scores.results import Gathering, Results, gathered, results_of
+from amemgym.scores.results import Gathering, Results, gathered
 from amemgym.scores.summary import OWN_ROLES, summarise, summary_of
 from amemgym.scores.warnings import OFFLINE, STAND_IN, models_played, what_is_missing
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from amemgym.evaluate import EpisodeResult, RunDirectory, UpperBoundResult
+from amemgym.evaluate import EpisodeResult, UpperBoundResult
 from amemgym.scenario import Scenario
 from amemgym.scores.answers import FAILURES, MISTAKES, NONE, Answers, Columns, place, places
 from amemgym.scores.bounds import bound_names
@@ -220,15 +220,4 @@ def gathered(
         found.episode(episode, known.get(episode.user_id))
     for upper_bound in upper_bounds:
         found.upper_bound(upper_bound)
-    return found.results()
-
-
-def results_of(directory: RunDirectory) -> Results:
-    """What is finished in a run's directory. Raises RunDirectoryError where a file is damaged."""
-    found = Gathering(directory.manifest())
-    for result, scenario in directory.finished():
-        if isinstance(result, EpisodeResult):
-            found.episode(result, scenario)
-        else:
-            found.upper_bound(result)
     return found.results()
