@@ -250,8 +250,8 @@ def write_report(
         return write_evolution_report(files.at_home(run), format, out, users)
     scored = run if isinstance(run, RunReport) else score(run, write=False)
     scores, place = scored.scores, RunDirectory(scored.directory)
+    known = [scenario.id for scenario in place.scenarios()] if users else []
     for user in users or ():
-        known = [scenario.id for scenario in place.dataset()]
         if user not in known:
             raise UnknownName("user", user, known)
     if watcher is not None and not scores["finished"]:

@@ -24,19 +24,18 @@ a file that is there is finished. Known API keys are struck out of everything th
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar
-
-from pydantic import BaseModel, Field, TypeAdapter
+from typing import Any, TypeVar
 
 from amemgym import files
 from amemgym.clean import clean, differences
 from amemgym.errors import DataError, RunDirectoryError
 from amemgym.evaluate.claimed import parts_of
 from amemgym.evaluate.journals import Journals
+from amemgym.evaluate.manifestform import MANIFEST
 from amemgym.evaluate.playeddata import digest_of_file, read_users, write_users
 from amemgym.evaluate.results import EpisodeResult, UpperBoundResult, check_against, validated
 from amemgym.messages import whole
@@ -48,73 +47,6 @@ FORMAT = 2
 DATA = "data.json"
 POLICY = "policy.txt"
 R = TypeVar("R", EpisodeResult, UpperBoundResult)
-
-
-# what of a manifest is read, whichever version wrote it
-
-
-class _Model(BaseModel):
-    model: str
-
-
-class _Agent(BaseModel):
-    name: str
-    model: _Model | None = None
-    freq: int | None = None
-    n_s: int | None = None
-
-
-class _Protocol(BaseModel):
-    name: str
-    version: int
-    first_score: Literal["ratio_of_means", "mean_of_ratios"]
-
-
-class _Part(BaseModel):
-    sha256: str
-    users: int
-    periods: int
-
-
-class _OffPolicy(BaseModel):
-    agent: str
-
-
-class _Compared(BaseModel):
-    amemgym: str
-    protocol: _Protocol
-    data: _Part
-    agents: list[_Agent] = Field(min_length=1)
-    model: _Model
-    user_model: _Model
-    seed: int
-    trials: int = Field(ge=1)
-    off_policy: _OffPolicy | None = None
-
-
-class _Data(BaseModel):
-    name: str
-    sha256: str
-    played: str
-    users: int
-    questions: int
-    exams: int
-
-
-class _Bounds(BaseModel):
-    run: str | None
-    agents: dict[str, str | None]
-
-
-class _Manifest(BaseModel):
-    fingerprint: str
-    data: _Data
-    compared: _Compared
-    upper_bound: _Bounds
-    settings: dict[str, Any]
-
-
-_MANIFEST = TypeAdapter(_Manifest)
 
 
 class RunDirectory(Journals):
@@ -172,7 +104,7 @@ class RunDirectory(Journals):
             if isinstance(what := manifest.get("what"), str):
                 raise self._kind_error(what)
             if manifest.get("format") == FORMAT:
-                validated(_MANIFEST, manifest)
+                validated(MANIFEST, manifest)
                 return manifest
         except OSError as error:
             raise RunDirectoryError(f"cannot read {path}: {error.strerror}") from error
@@ -277,8 +209,11 @@ class RunDirectory(Journals):
     def finished(self) -> Iterator[tuple[EpisodeResult | UpperBoundResult, Scenario]]:
         """Every finished episode and upper bound, whole, with its user, users in the order of the data; one at a time,
         and so are the users."""
+        return self._results(self.files_of_results())
+
+    def _results(self, names: Iterable[str]) -> Iterator[tuple[EpisodeResult | UpperBoundResult, Scenario]]:
         of_users: dict[str, list[str]] = {}
-        for name in self.files_of_results():
+        for name in names:
             of_users.setdefault(Path(name).stem.removesuffix(_trial_of(name)), []).append(name)
         if not of_users:
             return
@@ -286,9 +221,21 @@ class RunDirectory(Journals):
             for name in of_users.pop(files.slug(scenario.id), []):
                 if result := self._result(name, (number, scenario)):
                     yield result, scenario
-        for names in of_users.values():  # of nobody who is played, which is told of the first
-            for name in names:
+        for rest in of_users.values():  # of nobody who is played, which is told of the first
+            for name in rest:
                 self._result(name)
+
+    def episodes_of_user(
+        self, user: int, scenario: Scenario, agents: Iterable[str] | None = None
+    ) -> Iterator[EpisodeResult]:
+        """A user's finished episodes, whole, one at a time, in the order of agents (all of the run, if none are
+        named) and trials; `user` is the scenario's number in the data."""
+        compared = self.manifest()["compared"]
+        for agent in [agent["name"] for agent in compared["agents"]] if agents is None else agents:
+            for trial in range(compared["trials"]):
+                name = _episode_name(agent, scenario.id, trial)
+                if result := self._load(name, EpisodeResult.from_dict, (user, scenario)):
+                    yield result
 
     def files_of_results(self) -> list[str]:
         """The files of what is finished, as paths in this directory: of the manifest's agents in their order, then
@@ -306,8 +253,8 @@ class RunDirectory(Journals):
 
     def upper_bounds(self) -> list[UpperBoundResult]:
         """Every finished upper bound, in the order of models and users."""
-        paths = sorted((self.path / "upper-bound").glob("*/*.json"))
-        found = [r for p in paths if (r := self._load(p.relative_to(self.path).as_posix(), UpperBoundResult.from_dict))]
+        names = [name for name in self.files_of_results() if not name.startswith("episodes/")]
+        found = [result for result, _ in self._results(names) if isinstance(result, UpperBoundResult)]
         return sorted(found, key=lambda result: (result.model, result.user))
 
     def write_upper_bound(self, result: UpperBoundResult) -> None:
