@@ -139,9 +139,11 @@ class RunDirectory(Journals):
     # the data that is played
 
     def write_data(self, dataset: Dataset) -> None:
-        """Keep the users that are played, once."""
+        """Keep the users that are played, once. Raises StorageError."""
         if not (self.path / DATA).exists():
             write_users(self.path / DATA, dataset)
+        if self._is_played():  # else what reads it says what is wrong
+            self._users = {scenario.id: (user, scenario) for user, scenario in enumerate(dataset)}
 
     def dataset(self) -> Dataset:
         """The users that are played, under the name and hash of the data set they are from; read once.
@@ -169,15 +171,17 @@ class RunDirectory(Journals):
 
     def scenarios(self) -> Iterator[Scenario]:
         """The users that are played, one at a time. Raises RunDirectoryError."""
-        path = self.path / DATA
-        try:
-            is_whole = self._dataset is None and digest_of_file(path) == self.manifest()["data"].get("played")
-            if is_whole:
-                yield from read_users(path)
-        except OSError:
-            is_whole = False
-        if not is_whole:
+        if self._dataset is None and self._is_played():
+            yield from read_users(self.path / DATA)
+        else:
             yield from self.dataset()  # which says what is wrong, if anything is
+
+    def _is_played(self) -> bool:
+        """Whether the users that are kept are those that are played."""
+        try:
+            return digest_of_file(self.path / DATA) == str(self.manifest()["data"].get("played"))
+        except OSError:
+            return False
 
     def write_policy(self, text: str) -> None:
         """Keep what agents are told, so that a resume needs no other file."""
