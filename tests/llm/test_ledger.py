@@ -103,5 +103,5 @@ def test_a_memory_s_writing_and_reading_are_counted_apart_also_in_an_exam() -> N
         "memory read": 2,
         "probe": 1,
     }
-    places = {(address.place, address.role) for address in line.journal._entries}
+    places = {(address.place, address.role) for address in line.journal.addresses}
     assert ("p0/q0", "memory read") in places and ("p0/s0/r0", "memory write") in places
