@@ -9,6 +9,7 @@ import os
 import platform
 import sys
 
+import alone
 import critical_path
 import report_size
 import resume
@@ -18,7 +19,7 @@ import amemgym
 import memory
 from support import markdown
 
-PARTS = (critical_path, memory, resume, startup, report_size)
+PARTS = (critical_path, alone, memory, resume, startup, report_size)
 
 
 def main() -> None:
