@@ -17,9 +17,9 @@ from amemgym.evaluate import (
     Coachings,
     FailedEpisodes,
     Import,
+    Keeper,
     Run,
     RunDirectory,
-    RunOutcome,
     RunSpec,
     RunWatcher,
     default_directory,
@@ -35,7 +35,7 @@ from amemgym.llm.prices import PriceList
 from amemgym.memory import Memory
 from amemgym.planning import RunPlan, plan_run
 from amemgym.scenario import Dataset, place_of_data
-from amemgym.scores import OWN_ROLES, summarise
+from amemgym.scores import OWN_ROLES, Gathering, Results, results_of, summary_of
 from amemgym.scores.comparison import Comparison, Played, compare_runs
 from amemgym.search.place import TuneDirectory
 from amemgym.together import wait_for
@@ -162,7 +162,8 @@ def run_spec(
     directory = RunDirectory(out or spec.out or default_directory(plan.manifest))
     if spec.prices is None and (begun := directory.manifest_or_none()):
         plan = replace(plan, prices=PriceList.recorded(begun.get("prices") or plan.manifest["prices"]))
-    run = _run(plan, spec, directory, watcher, coachings, part_of, budget)
+    results = Gathering(plan.manifest)
+    run = _run(plan, spec, directory, watcher, coachings, part_of, budget, results)
     run.check_budget()
     if not directory.is_claimed:
         run.check()
@@ -176,7 +177,7 @@ def run_spec(
         if journals is not None:
             directory.take_journals(journals, [agent.name for agent in plan.agents])
         outcome = wait_for(run.play)
-        report = _report(manifest, outcome, directory, plan.dataset)
+        report = _report(manifest, results.results(), directory, outcome.failures)
         if isinstance(outcome.stopped, AMemGymError) and not isinstance(outcome.stopped, UsageError):
             outcome.stopped.args = (continue_with(str(outcome.stopped), part_of or directory.path, way_on),)
         if outcome.stopped is not None:
@@ -201,9 +202,10 @@ def _run(
     coachings: Coachings | None = None,
     part_of: Path | None = None,
     budget: Budget | None = None,
+    keeper: Keeper | None = None,
 ) -> Run:
     played = (plan.dataset, plan.agents, plan.model, plan.user_model, plan.rules)
-    return Run(spec, *played, directory, watcher, plan.recorded, coachings, part_of, budget, plan.prices)
+    return Run(spec, *played, directory, watcher, plan.recorded, coachings, part_of, budget, plan.prices, keeper)
 
 
 def resume(directory: str | Path, *, watcher: RunWatcher | None = None, **settings: Any) -> RunReport:
@@ -245,8 +247,7 @@ def score(directory: str | Path, *, prices: str | Path | None = None, write: boo
     manifest = dict(played.manifest)
     if prices is not None:
         manifest["prices"] = PriceList.read(prices).described(priced_models(manifest))
-    outcome = RunOutcome(episodes=list(played.episodes), upper_bounds=list(played.upper_bounds))
-    report = _report(manifest, outcome, place, place.dataset())
+    report = _report(manifest, played.results, place)
     if write and prices is not None:
         place.write_prices(manifest["prices"])
     if write:
@@ -284,8 +285,8 @@ def write_report(
         return write_evolution_report(files.at_home(run), format, out, users)
     scored = run if isinstance(run, RunReport) else score(run, write=False)
     scores, place = scored.scores, RunDirectory(scored.directory)
+    known = [scenario.id for scenario in place.scenarios()] if users else []
     for user in users or ():
-        known = [scenario.id for scenario in place.dataset()]
         if user not in known:
             raise UnknownName("user", user, known)
     if watcher is not None and not scores["finished"]:
@@ -307,27 +308,28 @@ def compare(on: str | Path, off: str | Path) -> Comparison:
 def _played(directory: str | Path) -> Played:
     """Raises RunDirectoryError where there is no finished episode."""
     place = RunDirectory(directory)
-    found = Played(place.manifest(), place.episodes(), place.upper_bounds())
-    if not found.episodes:
+    found = Played(place.manifest(), results_of(place))
+    if not found.results.episodes:
         imported = "imported" in found.manifest["compared"]
         way = "import it again" if imported else f"continue it with: amemgym resume {directory}"
         raise RunDirectoryError(f"{directory} holds no finished episode yet; {way}")
     return found
 
 
-def _report(manifest: dict[str, Any], outcome: RunOutcome, directory: RunDirectory, dataset: Dataset) -> RunReport:
+def _report(
+    manifest: dict[str, Any], results: Results, directory: RunDirectory, failures: Sequence[str] = ()
+) -> RunReport:
     seconds: dict[str, float] = {}
-    for episode in outcome.episodes:
+    for episode in results.episodes:
         used = [count["seconds"] for role, count in episode.ledger.items() if role in OWN_ROLES]
         if used:
             seconds[episode.agent] = seconds.get(episode.agent, 0.0) + sum(used)
     # a run that was killed between the two has both an episode and its failure
-    finished = {(episode.agent, episode.user_id, episode.trial) for episode in outcome.episodes}
+    finished = {(episode.agent, episode.user_id, episode.trial) for episode in results.episodes}
     failed = [f for f in FailedEpisodes(directory.path).all() if (f.agent, f.user_id, f.trial) not in finished]
     if not manifest.get("prices"):  # of an earlier version, or imported
         manifest = manifest | {"prices": PriceList.read(None).described(priced_models(manifest))}
-    scores = summarise(manifest, outcome.episodes, outcome.upper_bounds, dataset, failed)
-    return RunReport(scores, directory.path, tuple(outcome.failures), seconds)
+    return RunReport(summary_of(manifest, results, failed), directory.path, tuple(failures), seconds)
 
 
 def continue_with(sentence: str, directory: Path, way_on: str | None = None) -> str:

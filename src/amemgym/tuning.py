@@ -19,6 +19,7 @@ from amemgym.generate import load_dataset
 from amemgym.planning import RunPlan, plan_run
 from amemgym.report.tuning import markdown
 from amemgym.scenario import Dataset, Split, place_of_data, split_users
+from amemgym.scores import results_of
 from amemgym.scores.comparison import Played
 from amemgym.search.ask import Asker, check_optuna
 from amemgym.search.grid import Configuration, Grid, make_grid
@@ -298,7 +299,7 @@ def _digest(policy: str | None) -> str | None:
 
 def _results_of(path: Path) -> Played:
     directory = RunDirectory(path)
-    return Played(directory.manifest(), directory.episodes(), directory.upper_bounds())
+    return Played(directory.manifest(), results_of(directory))
 
 
 def _count(number: int, what: str) -> str:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tests.support.journals import journals_of, unpacked
 from tests.support.mock_openai import MockOpenAI, Request, Response, ok
 
 T = TypeVar("T")
@@ -164,10 +165,10 @@ def scores(directory: Path) -> bytes:
 
 
 def contents(directory: Path) -> dict[str, bytes]:
-    """Every file under a directory, but for the lock and what Python compiles."""
+    """Every file under a directory, but for the lock and what Python compiles; what is compressed as its text."""
     files = (path for path in sorted(directory.rglob("*")) if path.is_file() and path.name != ".lock")
     kept = (path for path in files if path.parent.name != "__pycache__")
-    return {str(path.relative_to(directory)): path.read_bytes() for path in kept}
+    return {str(path.relative_to(directory)): unpacked(path) for path in kept}
 
 
 def untouched(directory: Path) -> dict[str, tuple[int, int]]:
@@ -216,8 +217,8 @@ def asked(requests: Iterable[Request]) -> Counter[str]:
 def journaled(directory: Path) -> Counter[str]:
     """How often each request has its reply in a run's journal. A line that a kill cut off does not count."""
     found: Counter[str] = Counter()
-    for path in directory.glob("journal/**/*.jsonl"):
-        for line in path.read_bytes().split(b"\n")[:-1]:
+    for kept in journals_of(directory).values():
+        for line in kept.split(b"\n")[:-1]:
             try:
                 text = json.loads(line)["text"]
             except (ValueError, KeyError, TypeError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from tests.cli.helpers import (
     sentence,
     succeeded,
 )
+from tests.support.journals import unpacked
 
 # --- whose directory it is ---
 
@@ -212,16 +214,28 @@ def every_reader(directory: Path, whole: Whole) -> list[list[str | Path]]:
     return [["score", directory], ["report", directory], ["compare", whole.directory, directory], off_policy]
 
 
-@pytest.mark.parametrize("damage", [*DAMAGES.values(), damaged('{"at": 1}\n'), damaged('["at"]\n"x"\n')])
-def test_a_damaged_journal_is_asked_anew(damage: Callable[[Path], None], endpoint: Endpoint, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("damage", "is_plain"),
+    [
+        *((damage, False) for damage in DAMAGES.values()),
+        *((damaged(text), True) for text in ('{"at": 1}\n', '["at"]\n"x"\n')),
+    ],
+)
+def test_a_damaged_journal_is_asked_anew(
+    damage: Callable[[Path], None], is_plain: bool, endpoint: Endpoint, tmp_path: Path
+) -> None:
     """Only for what it has no more."""
     directory = Path(shutil.copytree(endpoint.directory, tmp_path / "run"))
     whole_journal = journaled(directory)
     shutil.rmtree(directory / "episodes")
-    path = next(directory.glob("journal/awe-*/ben*.jsonl"))
-    lines = path.read_bytes().splitlines(keepends=True)
+    path = next(directory.glob("journal/awe-*/ben*.jsonl.gz"))
+    lines = unpacked(path).splitlines(keepends=True)
+    if is_plain:
+        path = path.rename(path.with_suffix(""))
+        path.write_bytes(b"".join(lines))
     damage(path)
-    kept = path.read_bytes().count(b"\n") if damage is halved else 0
+    # what comes before a cut can be read
+    kept = zlib.decompressobj(wbits=31).decompress(path.read_bytes()).count(b"\n") if damage is halved else 0
     arrived = endpoint.server.arrived
     succeeded(inside("resume", directory))
     assert scores(directory) == scores(endpoint.directory)

@@ -50,7 +50,7 @@ def test_a_run_whose_model_is_moved_and_taken_up_again(
     tokens = scores["agents"]["native"]["tokens"]
     assert tokens["input"] > 0 and tokens["output"] > 0 and not tokens["estimated"]
     [episode] = (run / "episodes").rglob("*.json")
-    [journal] = (run / "journal").rglob("*.jsonl")
+    [journal] = (run / "journal").rglob("*.jsonl.gz")
     kept = journal.read_bytes()
 
     # the file is elsewhere, the exam is not finished: it is played again from the journal, and nothing is asked

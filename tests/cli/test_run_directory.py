@@ -123,8 +123,8 @@ def test_the_tree_is_as_documented(whole: Whole) -> None:
             "report.html",
             "scores.json",
             *(f"episodes/{agent}-#/{user}-t0.json" for agent in AGENTS.split(",") for user in names),
-            *(f"journal/{agent}-#/{user}-t0.jsonl" for agent in players for user in names),
-            *(f"journal/upper-bound/offline-#/{user}.jsonl" for user in names),
+            *(f"journal/{agent}-#/{user}-t0.jsonl.gz" for agent in players for user in names),
+            *(f"journal/upper-bound/offline-#/{user}.jsonl.gz" for user in names),
             *(f"upper-bound/offline-#/{user}.json" for user in names),
         ]
     )

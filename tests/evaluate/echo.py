@@ -18,6 +18,7 @@ from amemgym.llm import Request
 from amemgym.memory import Item, Memory
 from amemgym.messages import Message
 from amemgym.tasks import ChooseKnowing, ChooseOption, ExtractFacts, ProbeStates, ReconcileFacts, UpdateRecord
+from tests.support.journals import journals_of
 from tests.support.models import Scripted
 
 
@@ -108,5 +109,4 @@ def probed(directory: Path, agent: str) -> list[list[Any]]:
 
 def journaled(directory: Path) -> list[dict[str, Any]]:
     """Every line of every episode's journal."""
-    paths = sorted(directory.glob("journal/**/*.jsonl"))
-    return [json.loads(line) for path in paths for line in path.read_text().splitlines()]
+    return [json.loads(line) for kept in journals_of(directory).values() for line in kept.splitlines()]

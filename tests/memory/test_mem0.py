@@ -304,7 +304,7 @@ def test_a_run_replayed_from_its_journal_asks_nothing_and_is_the_same(
     first = amemgym.run("starter", NAME, out=out, **settings)
     assert sum(len(recording.bodies()) for recording in opened) >= 2
     (episode,) = (out / "episodes").rglob("*.json")
-    (journal,) = (out / "journal").rglob("*.jsonl")
+    (journal,) = (out / "journal").rglob("*.jsonl.gz")
     before = episode.read_bytes(), journal.read_bytes()
     assert NAME not in json.loads(episode.read_bytes())["texts"], "no name of ours in what is shown"
     episode.unlink()

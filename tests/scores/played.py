@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from amemgym.evaluate import EpisodeResult, ExamResult, UpperBoundAnswer, UpperBoundResult
+from amemgym.scores import gathered
 from amemgym.scores.comparison import Played
 
 SHA = "ab" * 32
@@ -54,7 +55,7 @@ def played(
         for trial in range(trials)
     ]
     bounds = [] if bound is None else [_bound(model, user, bound) for user in range(planned)]
-    return Played(manifest, episodes, bounds)
+    return Played(manifest, gathered(manifest, episodes, bounds))
 
 
 def episode(agent: str, user: int, answers: Sequence[Sequence[int | None]], trial: int, options: int) -> EpisodeResult:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from scipy import stats
 
@@ -163,8 +164,8 @@ def test_other_numbers_of_trials_are_compared() -> None:
 def test_trials_that_are_missing_weigh_no_user() -> None:
     """An agent that always answers the same beside itself, some of whose second trials are not finished."""
     on = played({"a": A_ON, "b": B_ON}, trials=2)
-    left = [e for e in on.episodes if e.trial == 0 or e.user > 0]
-    found = compare_runs(on, replace(on, episodes=left))
+    left = np.array([e.trial == 0 or e.user > 0 for e in on.results.episodes])
+    found = compare_runs(on, replace(on, results=on.results.only(left)))
     for agent in found.agents:
         assert (agent.overall.value, agent.overall.interval, agent.overall.p) == (0, (0, 0), 1)
         assert (agent.score.value, agent.score.interval) == (0, (0, 0))

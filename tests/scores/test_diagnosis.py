@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 
 from amemgym.evaluate import EpisodeResult, ProbeResult
 from amemgym.scenario import Scenario
-from amemgym.scores import Cell, accuracy
+from amemgym.scores import Cell, accuracy, cells_of
 from amemgym.scores.diagnosis import Failure, Mistake, diagnose, last_update, mistake
-from amemgym.scores.metrics import cells_of, failure_shares, mistake_shares
+from amemgym.scores.metrics import failure_shares, mistake_shares
 from tests.scenario.build import SCHEMA, User, build_user, question
 from tests.scores.results import any_results, episode, exam, probe, scenario
 

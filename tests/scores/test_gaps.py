@@ -11,7 +11,8 @@ import pytest
 import amemgym
 from amemgym.evaluate import EpisodeResult, RunDirectory
 from amemgym.scores import cells_of, memory_score, summarise
-from amemgym.scores.recall import recall, state_cells, update_lag
+from amemgym.scores.recall import recall, update_lag
+from amemgym.scores.states import state_cells
 
 
 @pytest.fixture(scope="module")
@@ -20,6 +21,10 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> RunDirectory:
     out = tmp_path_factory.mktemp("run") / "r"
     amemgym.run("starter", "lag-1,uniform", trials=2, out=out)
     return RunDirectory(out)
+
+
+def episodes_in(place: RunDirectory) -> list[EpisodeResult]:
+    return [episode for agent in ("lag-1", "uniform") for episode in place.episodes_of(agent)]
 
 
 def scored(place: RunDirectory, episodes: Sequence[EpisodeResult]) -> dict[str, Any]:
@@ -32,12 +37,12 @@ def test_a_change_that_was_not_probed_for_is_not_unknown(played: RunDirectory, k
     scenarios = {scenario.id: scenario for scenario in played.dataset()}
     left = [
         replace(episode, probes=tuple(probe for probe in episode.probes if probe.period in kept))
-        for episode in played.episodes()
+        for episode in episodes_in(played)
         if episode.agent == "lag-1"
     ]
     whole, part = (
         update_lag(state_cells(some, scenarios))
-        for some in ([e for e in played.episodes() if e.agent == "lag-1"], left)
+        for some in ([e for e in episodes_in(played) if e.agent == "lag-1"], left)
     )
     assert whole.by_lag[1].value == part.by_lag[1].value == 1
     assert 0 < part.by_lag[1].n < whole.by_lag[1].n
@@ -46,7 +51,7 @@ def test_a_change_that_was_not_probed_for_is_not_unknown(played: RunDirectory, k
 
 def test_a_probe_without_a_readable_reply_says_nothing_of_recall(played: RunDirectory) -> None:
     scenarios = {scenario.id: scenario for scenario in played.dataset()}
-    (episode,) = [e for e in played.episodes() if (e.agent, e.user, e.trial) == ("lag-1", 0, 0)]
+    (episode,) = [e for e in episodes_in(played) if (e.agent, e.user, e.trial) == ("lag-1", 0, 0)]
     unread = [replace(probe, status="invalid", values=dict.fromkeys(probe.values)) for probe in episode.probes]
     half = replace(episode, probes=(*episode.probes[:32], *unread[32:]))
     first = replace(episode, probes=episode.probes[:32])
@@ -56,7 +61,7 @@ def test_a_probe_without_a_readable_reply_says_nothing_of_recall(played: RunDire
 
 
 def test_trials_stand_at_their_numbers_and_spread_over_the_users_all_have(played: RunDirectory) -> None:
-    episodes = [e for e in played.episodes() if e.agent == "lag-1"]
+    episodes = [e for e in episodes_in(played) if e.agent == "lag-1"]
     second = [e for e in episodes if e.trial == 1]
     scores = scored(played, second)["lag-1"]
     assert scores["by_trial"][0] is None and scores["by_trial_n"] == [0, 192]
@@ -66,11 +71,11 @@ def test_trials_stand_at_their_numbers_and_spread_over_the_users_all_have(played
     uneven = scored(played, [e for e in episodes if e.trial == 0 or e.user == 2])["lag-1"]
     assert uneven["by_trial"][0] != uneven["by_trial"][1]
     assert uneven["trial_sd"] == 0
-    assert scored(played, played.episodes())["uniform"]["trial_sd"] > 0
+    assert scored(played, episodes_in(played))["uniform"]["trial_sd"] > 0
 
 
 def test_one_agent_s_one_user_is_the_reason_for_its_missing_interval(played: RunDirectory) -> None:
-    episodes = [e for e in played.episodes() if e.agent == "lag-1" or e.user == 0]
+    episodes = [e for e in episodes_in(played) if e.agent == "lag-1" or e.user == 0]
     scores = scored(played, episodes)
     assert scores["uniform"]["interval"] is None and "one user" in scores["uniform"]["why_no_interval"]
     assert scores["lag-1"]["interval"] is not None and scores["lag-1"]["why_no_interval"] is None
@@ -82,7 +87,7 @@ def test_the_mean_of_ratios_has_its_interval(played: RunDirectory) -> None:
         for bound in played.upper_bounds()
         for answer in bound.answers
     }
-    cells = cells_of([e for e in played.episodes() if e.agent == "uniform"], bounds)
+    cells = cells_of([e for e in episodes_in(played) if e.agent == "uniform"], bounds)
     score = memory_score(cells)
     assert score.mean_of_ratios is not None and score.mean_interval is not None
     # every user has as many periods: the t interval of the users' means of ratios
@@ -105,7 +110,7 @@ def test_what_an_import_has_no_record_of_is_not_nothing(played: RunDirectory) ->
     manifest = played.manifest()
     agents = [{"name": "lag-1", "imported": True}]
     imported = {**manifest, "compared": {**manifest["compared"], "agents": agents, "imported": {}}}
-    episodes = [e for e in played.episodes() if e.agent == "lag-1"]
+    episodes = [e for e in episodes_in(played) if e.agent == "lag-1"]
     scores = summarise(imported, episodes, [], played.dataset())
     agent = scores["agents"]["lag-1"]
     assert [agent[f"{who}{what}"] for who in ("", "probe_", "user_") for what in ("tokens", "calls")] == [None] * 6

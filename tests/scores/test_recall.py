@@ -14,7 +14,8 @@ from amemgym.evaluate import EpisodeResult, ProbeResult
 from amemgym.evaluate.reference import play_reference
 from amemgym.scenario import Scenario
 from amemgym.scores.metrics import Mean
-from amemgym.scores.recall import StateCell, recall, recall_by, state_cells, update_lag
+from amemgym.scores.recall import recall, recall_by, update_lag
+from amemgym.scores.states import StateCell, state_cells
 from tests.scenario.build import User, build_user, question, valid_users
 from tests.scores.results import episode, probe, scenario
 
@@ -142,15 +143,15 @@ def test_recall_by_age_changes_and_life() -> None:
     def corrected(right: int, n: int) -> tuple[float, int]:
         return round((right - n / 4) / (n - n / 4), 6), n
 
-    assert values(recall_by(some, lambda cell: cell.age)) == [corrected(3, 4), corrected(2, 3), corrected(0, 1)]
-    assert values(recall_by(some, lambda cell: cell.changes)) == [corrected(2, 4), corrected(2, 3), corrected(1, 1)]
+    assert values(recall_by(some, "age")) == [corrected(3, 4), corrected(2, 3), corrected(0, 1)]
+    assert values(recall_by(some, "changes")) == [corrected(2, 4), corrected(2, 3), corrected(1, 1)]
     by_life = [(None, 0), corrected(1, 1), corrected(2, 4), corrected(2, 3)]
-    assert values(recall_by(some, lambda cell: cell.life)) == by_life
-    assert recall_by([], lambda cell: cell.age) == []
+    assert values(recall_by(some, "life")) == by_life
+    assert recall_by([], "age") == []
 
 
 def test_great_ages_are_taken_together() -> None:
-    means = recall_by(cells(found("c" * 13, "+" * 8 + "+-++-")), lambda cell: cell.age)
+    means = recall_by(cells(found("c" * 13, "+" * 8 + "+-++-")), "age")
     assert [mean.n for mean in means] == [1] * 8 + [5]
     assert means[-1].value == pytest.approx((3 - 5 / 4) / (5 - 5 / 4))
 

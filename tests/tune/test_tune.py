@@ -20,6 +20,7 @@ from amemgym.llm import Usage
 from amemgym.search.watch import TuneWatcher
 from tests.cli.conftest import installed
 from tests.cli.helpers import PATIENCE, ColdProcess, contents, inside, sentence, strict_json, succeeded
+from tests.support.journals import journals_of
 
 DATA = "bank:mini?users=4&periods=4&questions=3"
 SEARCH = ("tune", "--agent", "rag-2-0-1", "--data", DATA, "--topk", "1,4,30", "--n-s", "0,4", "--trials", "5")
@@ -66,8 +67,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
 
 def journals(path: Path) -> dict[str, list[bytes]]:
     """The lines of every journal below a directory, by its place."""
-    found = sorted((path / "journal").rglob("*.jsonl"))
-    return {file.relative_to(path).as_posix(): file.read_bytes().splitlines() for file in found}
+    return {name: kept.splitlines() for name, kept in journals_of(path).items()}
 
 
 def rungs(whole: Whole) -> Iterator[list[Path]]:

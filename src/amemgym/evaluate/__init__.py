@@ -24,7 +24,7 @@ from amemgym.evaluate.results import (
     UpperBoundAnswer,
     UpperBoundResult,
 )
-from amemgym.evaluate.run import Run, RunOutcome
+from amemgym.evaluate.run import Keeper, Run, RunOutcome
 from amemgym.evaluate.rundir import RunDirectory
 from amemgym.evaluate.shard import Shard, played_users, shard_of, whole
 from amemgym.evaluate.spec import FREE_SETTINGS, SHARED_SETTINGS, RunSpec, check_addresses, make_spec, read_config
@@ -45,6 +45,7 @@ __all__ = [
     "FailedEpisode",
     "FailedEpisodes",
     "Import",
+    "Keeper",
     "Players",
     "ProbeResult",
     "Recorded",

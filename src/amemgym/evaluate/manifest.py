@@ -12,7 +12,8 @@ from amemgym import files
 from amemgym.agents import AgentSpec, is_agent_file
 from amemgym.env import Rules
 from amemgym.evaluate.offpolicy import Recorded
-from amemgym.evaluate.rundir import FORMAT, played
+from amemgym.evaluate.playeddata import digest_of_users
+from amemgym.evaluate.rundir import FORMAT
 from amemgym.evaluate.shard import described, fingerprint, shard_of, whole
 from amemgym.evaluate.spec import RunSpec
 from amemgym.evaluate.upperbound import bound_names, description
@@ -134,7 +135,7 @@ def describe_data(dataset: Dataset) -> dict[str, Any]:
     """The played part: its source's hash and its own as it is kept, users, questions, exams (one agent, one trial)."""
     return {
         "sha256": dataset.sha256,
-        "played": files.sha256_of(played(dataset)),
+        "played": digest_of_users(dataset),
         "users": len(dataset),
         "questions": sum(len(scenario.qas) for scenario in dataset),
         "exams": sum(len(scenario.qas) * len(scenario.periods) for scenario in dataset),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from amemgym import files
 from amemgym.agents import AgentSpec
@@ -34,13 +35,19 @@ from amemgym.scenario import Dataset, Scenario
 
 @dataclass
 class RunOutcome:
-    """What was finished, and a sentence for each episode or upper bound that was not."""
+    """A sentence for each episode or upper bound that was not finished; the others are where results are kept."""
 
-    episodes: list[EpisodeResult] = field(default_factory=list)
-    upper_bounds: list[UpperBoundResult] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     # why the run stopped before its end
     stopped: Exception | None = None
+
+
+class Keeper(Protocol):
+    """Takes in what is finished, as it comes: the run itself keeps nothing of it."""
+
+    def episode(self, result: EpisodeResult, scenario: Scenario) -> None: ...
+
+    def upper_bound(self, result: UpperBoundResult) -> None: ...
 
 
 class Run:
@@ -60,6 +67,7 @@ class Run:
         part_of: the directory of an undertaking of several runs, which is what is continued where this run ends early.
         budget: what may be spent, where it is that of several runs together; else the spec says it.
         prices: what a budget in US dollars goes by.
+        keeper: is handed what is finished.
     """
 
     def __init__(
@@ -77,10 +85,12 @@ class Run:
         part_of: Path | None = None,
         budget: Budget | None = None,
         prices: PriceList | None = None,
+        keeper: Keeper | None = None,
     ) -> None:
+        self._keeper = keeper
         self._spec = spec
         self._recorded = recorded
-        self._coached = bool(coachings)
+        self._coached = tuple(coachings or ())
         self._part_of = part_of
         self.dataset = dataset
         self._agents = agents
@@ -124,9 +134,6 @@ class Run:
         except Exception as failure:
             self._outcome.stopped = failure
             self._take_back(failure)
-        names = [agent.name for agent in self._agents]
-        self._outcome.episodes.sort(key=lambda result: (names.index(result.agent), result.user, result.trial))
-        self._outcome.upper_bounds.sort(key=lambda result: (result.model, result.user))
         self._outcome.failures.sort()
         return self._outcome
 
@@ -138,6 +145,8 @@ class Run:
             for line in lines:
                 line.journal.close()
             await self._worker.aclose()
+        for name in self._coached:
+            self.directory.rest_coaching_journal(name)
 
     async def _play_on_ray(self, jobs: Sequence[Job]) -> None:
         from amemgym.evaluate.executors.ray import play_on_ray
@@ -162,10 +171,12 @@ class Run:
                 failed = FailedEpisode(job.agent, job.user, job.user_id, job.trial, ended.boundary, ended.error)
                 self._failed.write(failed)
         elif isinstance(ended.result, UpperBoundResult):
-            self._outcome.upper_bounds.append(ended.result)
+            if self._keeper is not None:
+                self._keeper.upper_bound(ended.result)
         else:
             self._failed.forget(job.agent, job.user_id, job.trial)
-            self._outcome.episodes.append(ended.result)
+            if self._keeper is not None:
+                self._keeper.episode(ended.result, self.dataset.scenarios[job.user])
             self._watcher.finished(job.agent, job.user_id)
 
     def _take_back(self, failure: Exception) -> None:

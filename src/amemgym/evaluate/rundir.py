@@ -4,13 +4,16 @@
       manifest.json                    what is run: data hash, settings, models, prompt hashes, versions, fingerprint
       data.json                        the users that are played, in the v1 format
       policy.txt                       what agents were told to remember, where a file said so
-      journal/AGENT/USER-tTRIAL.jsonl  every model reply of an episode, appended before it is used
+      journal/AGENT/USER-tTRIAL.jsonl  every model reply of an episode, appended before it is used; .jsonl.gz once the
+                                       episode is finished, and so are those of:
       journal/upper-bound/MODEL/USER.jsonl
       journal/coaching/AGENT.jsonl     what was asked to revise what the agent is told to remember
       episodes/AGENT/USER-tTRIAL.json  a finished episode: exams, conversation, what memory held, counts
       failed/AGENT/USER-tTRIAL.json    an episode that failed: at which boundary, and why (until it is finished)
       upper-bound/MODEL/USER.json      a finished user's upper bound
       scores.json                      the scores of what is finished, from the files above
+      columns/                         of many users: what scores are made of as parquet, made anew where it is not of
+                                       the files above (`scores.kept`)
       report.html, results.csv, …      what `report` and `compare` write: made from the files above, read by nothing
       .lock                            held while a process runs here
 
@@ -25,17 +28,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar
-
-from pydantic import BaseModel, Field, TypeAdapter
+from typing import Any, TypeVar
 
 from amemgym import files
 from amemgym.clean import clean_text, differences
 from amemgym.errors import DataError, RunDirectoryError
 from amemgym.evaluate.claimed import parts_of
+from amemgym.evaluate.journals import Journals
+from amemgym.evaluate.manifestform import MANIFEST
+from amemgym.evaluate.playeddata import digest_of_file, read_users, write_users
 from amemgym.evaluate.results import EpisodeResult, UpperBoundResult, check_against, validated
-from amemgym.llm import Journal
-from amemgym.llm.prices import DescribedPrices
 from amemgym.messages import whole
 from amemgym.scenario import Dataset, Scenario, read_dataset
 from amemgym.secrets import redact
@@ -47,89 +49,15 @@ POLICY = "policy.txt"
 R = TypeVar("R", EpisodeResult, UpperBoundResult)
 
 
-# what of a manifest is read, whichever version wrote it
-
-
-class _Model(BaseModel):
-    model: str
-
-
-class _Agent(BaseModel):
-    name: str
-    model: _Model | None = None
-    freq: int | None = None
-    n_s: int | None = None
-
-
-class _Protocol(BaseModel):
-    name: str
-    version: int
-    first_score: Literal["ratio_of_means", "mean_of_ratios"]
-
-
-class _Part(BaseModel):
-    sha256: str
-    users: int
-    periods: int
-
-
-class _OffPolicy(BaseModel):
-    agent: str
-
-
-class _Shard(BaseModel):
-    number: int = Field(ge=1)
-    of: int = Field(ge=1)
-
-
-class _Compared(BaseModel):
-    amemgym: str
-    protocol: _Protocol
-    data: _Part
-    agents: list[_Agent] = Field(min_length=1)
-    model: _Model
-    user_model: _Model
-    seed: int
-    trials: int = Field(ge=1)
-    off_policy: _OffPolicy | None = None
-    shard: _Shard | None = None
-
-
-class _Data(BaseModel):
-    name: str
-    sha256: str
-    played: str
-    users: int
-    questions: int
-    exams: int
-
-
-class _Bounds(BaseModel):
-    run: str | None
-    agents: dict[str, str | None]
-
-
-class _Manifest(BaseModel):
-    fingerprint: str
-    data: _Data
-    compared: _Compared
-    upper_bound: _Bounds
-    settings: dict[str, Any]
-    #: earlier versions wrote none
-    prices: DescribedPrices | None = None
-
-
-_MANIFEST = TypeAdapter(_Manifest)
-
-
-class RunDirectory:
+class RunDirectory(Journals):
     """One run's files. Raises StorageError where the disk refuses, RunDirectoryError where it holds something else."""
 
     def __init__(self, path: str | Path) -> None:
-        self.path = files.at_home(path)
+        super().__init__(files.at_home(path))
         self._dataset: Dataset | None = None
         #: trials, and by id the users that are played with their numbers; read when they are first needed
-        self._plan: tuple[int, dict[str, tuple[int, Scenario]]] | None = None
+        self._trials: int | None = None
+        self._users: dict[str, tuple[int, Scenario]] | None = None
 
     # the manifest
 
@@ -183,7 +111,7 @@ class RunDirectory:
             if isinstance(what := manifest.get("what"), str):
                 raise self._kind_error(what)
             if manifest.get("format") == FORMAT:
-                validated(_MANIFEST, manifest)
+                validated(MANIFEST, manifest)
                 return manifest
         except OSError as error:
             raise RunDirectoryError(f"cannot read {path}: {error.strerror}") from error
@@ -218,10 +146,11 @@ class RunDirectory:
     # the data that is played
 
     def write_data(self, dataset: Dataset) -> None:
-        """Keep the users that are played, once."""
+        """Keep the users that are played, once. Raises StorageError."""
         if not (self.path / DATA).exists():
-            with files.whole_file(self.path / DATA) as file:
-                file.writelines(played(dataset))
+            write_users(self.path / DATA, dataset)
+        if self._is_played():  # else what reads it says what is wrong
+            self._users = {scenario.id: (user, scenario) for user, scenario in enumerate(dataset)}
 
     def dataset(self) -> Dataset:
         """The users that are played, under the name and hash of the data set they are from; read once.
@@ -247,6 +176,20 @@ class RunDirectory:
             )
         return replace(found, sha256=data["sha256"])
 
+    def scenarios(self) -> Iterator[Scenario]:
+        """The users that are played, one at a time. Raises RunDirectoryError."""
+        if self._dataset is None and self._is_played():
+            yield from read_users(self.path / DATA)
+        else:
+            yield from self.dataset()  # which says what is wrong, if anything is
+
+    def _is_played(self) -> bool:
+        """Whether the users that are kept are those that are played."""
+        try:
+            return digest_of_file(self.path / DATA) == str(self.manifest()["data"].get("played"))
+        except OSError:
+            return False
+
     def write_policy(self, text: str) -> None:
         """Keep what agents are told, so that a resume needs no other file."""
         files.write_atomically(self.path / POLICY, f"{whole(redact(text))}\n")
@@ -258,37 +201,6 @@ class RunDirectory:
         return path if path.is_file() else None
 
     # episodes and the upper bound
-
-    def journal(self, agent: str, user_id: str, trial: int) -> Journal:
-        return Journal(self.path / "journal" / files.slug(agent) / f"{_user(user_id)}-t{trial}.jsonl")
-
-    def upper_bound_journal(self, model: str, user_id: str) -> Journal:
-        return Journal(self.path / "journal" / "upper-bound" / files.slug(model) / f"{_user(user_id)}.jsonl")
-
-    def coaching_journal(self, agent: str) -> Journal:
-        return Journal(self._coaching(agent))
-
-    def was_coached(self, agent: str) -> bool:
-        """Whether what the agent is told to remember was revised between the periods of this run."""
-        return self._coaching(agent).exists()
-
-    def _coaching(self, agent: str) -> Path:
-        return self.path / "journal" / "coaching" / f"{files.slug(agent)}.jsonl"
-
-    def take_journals(self, other: Path, agents: Iterable[str]) -> None:
-        """Copy another run's journals of these agents and of upper bounds, each whole, but for those begun here.
-
-        A call is taken from a journal by its place and request, so what is copied answers the same calls alone. Raises
-        StorageError.
-        """
-        for folder in ("upper-bound", *map(files.slug, agents)):
-            for source in sorted((other / "journal" / folder).rglob("*.jsonl")):
-                own = self.path / source.relative_to(other)
-                try:
-                    if not own.exists():
-                        files.write_bytes_atomically(own, source.read_bytes())
-                except OSError as error:
-                    raise files.storage_error(error, own) from error
 
     def write_episode(self, result: EpisodeResult) -> None:
         self._write(_episode_name(result.agent, result.user_id, result.trial), result.as_dict(), compact=True)
@@ -305,11 +217,44 @@ class RunDirectory:
         """Whether a user's upper bound is finished, by its file alone."""
         return (self.path / _bound_name(model, user_id)).is_file()
 
-    def episodes(self) -> list[EpisodeResult]:
-        """Every finished episode, without its texts, in the order of agents in the manifest, users and trials."""
-        names = [agent["name"] for agent in self.manifest()["compared"]["agents"]]
-        found = [episode.without_texts() for name in names for episode in self.episodes_of(name)]
-        return sorted(found, key=lambda result: (names.index(result.agent), result.user, result.trial))
+    def finished(self) -> Iterator[tuple[EpisodeResult | UpperBoundResult, Scenario]]:
+        """Every finished episode and upper bound, whole, with its user, users in the order of the data; one at a time,
+        and so are the users."""
+        return self._results(self.files_of_results())
+
+    def _results(self, names: Iterable[str]) -> Iterator[tuple[EpisodeResult | UpperBoundResult, Scenario]]:
+        of_users: dict[str, list[str]] = {}
+        for name in names:
+            of_users.setdefault(Path(name).stem.removesuffix(_trial_of(name)), []).append(name)
+        if not of_users:
+            return
+        for number, scenario in enumerate(self.scenarios()):
+            for name in of_users.pop(files.slug(scenario.id), []):
+                if result := self._result(name, (number, scenario)):
+                    yield result, scenario
+        for rest in of_users.values():  # of nobody who is played, which is told of the first
+            for name in rest:
+                self._result(name)
+
+    def episodes_of_user(
+        self, user: int, scenario: Scenario, agents: Iterable[str] | None = None
+    ) -> Iterator[EpisodeResult]:
+        """A user's finished episodes, whole, one at a time, in the order of agents (all of the run, if none are
+        named) and trials; `user` is the scenario's number in the data."""
+        compared = self.manifest()["compared"]
+        for agent in [agent["name"] for agent in compared["agents"]] if agents is None else agents:
+            for trial in range(compared["trials"]):
+                name = _episode_name(agent, scenario.id, trial)
+                if result := self._load(name, EpisodeResult.from_dict, (user, scenario)):
+                    yield result
+
+    def files_of_results(self) -> list[str]:
+        """The files of what is finished, as paths in this directory: of the manifest's agents in their order, then
+        of upper bounds."""
+        folders = [files.slug(agent["name"]) for agent in self.manifest()["compared"]["agents"]]
+        episodes = (p for folder in folders for p in sorted((self.path / "episodes" / folder).glob("*.json")))
+        found = [*episodes, *sorted((self.path / "upper-bound").glob("*/*.json"))]
+        return [path.relative_to(self.path).as_posix() for path in found]
 
     def episodes_of(self, agent: str) -> Iterator[EpisodeResult]:
         """Every finished episode of an agent, whole, one at a time."""
@@ -319,8 +264,8 @@ class RunDirectory:
 
     def upper_bounds(self) -> list[UpperBoundResult]:
         """Every finished upper bound, in the order of models and users."""
-        paths = sorted((self.path / "upper-bound").glob("*/*.json"))
-        found = [r for p in paths if (r := self._load(p.relative_to(self.path).as_posix(), UpperBoundResult.from_dict))]
+        names = [name for name in self.files_of_results() if not name.startswith("episodes/")]
+        found = [result for result, _ in self._results(names) if isinstance(result, UpperBoundResult)]
         return sorted(found, key=lambda result: (result.model, result.user))
 
     def write_upper_bound(self, result: UpperBoundResult) -> None:
@@ -333,13 +278,20 @@ class RunDirectory:
     def write_scores(self, scores: Mapping[str, Any]) -> None:
         self._write("scores.json", scores)
 
-    def _load(self, name: str, parse: Callable[[Mapping[str, Any]], R]) -> R | None:
+    def _result(self, name: str, whose: tuple[int, Scenario] | None = None) -> EpisodeResult | UpperBoundResult | None:
+        if name.startswith("episodes/"):
+            return self._load(name, EpisodeResult.from_dict, whose)
+        return self._load(name, UpperBoundResult.from_dict, whose)
+
+    def _load(
+        self, name: str, parse: Callable[[Mapping[str, Any]], R], whose: tuple[int, Scenario] | None = None
+    ) -> R | None:
         path = self.path / name
         try:
             if not path.exists():
                 return None
             result = parse(self._read(path))
-            self._check(result, name)
+            self._check(result, name, whose)
             return result
         except OSError as error:
             raise RunDirectoryError(f"cannot read {path}: {error.strerror}") from error
@@ -348,12 +300,12 @@ class RunDirectory:
             way = "import it again" if imported else "delete it and resume, its journal is kept"
             raise RunDirectoryError(f"{path} is damaged ({error}); {way}") from error
 
-    def _check(self, result: EpisodeResult | UpperBoundResult, name: str) -> None:
-        """Raises ValueError where a result is not of the file's place, or not of what this run plays."""
-        if self._plan is None:
-            users = {scenario.id: (user, scenario) for user, scenario in enumerate(self.dataset())}
-            self._plan = self.manifest()["compared"]["trials"], users
-        trials, users = self._plan
+    def _check(self, result: EpisodeResult | UpperBoundResult, name: str, whose: tuple[int, Scenario] | None) -> None:
+        """Raises ValueError where a result is not of the file's place, or not of what this run plays; `whose` is the
+        user with that place, looked for where it is not given."""
+        if self._trials is None:
+            self._trials = self.manifest()["compared"]["trials"]
+        trials = self._trials
         if isinstance(result, EpisodeResult):
             own = _episode_name(result.agent, result.user_id, result.trial)
             of = f"agent '{result.agent}', user '{result.user_id}', trial {result.trial}"
@@ -363,8 +315,10 @@ class RunDirectory:
             own, of = _bound_name(result.model, result.user_id), f"model '{result.model}', user '{result.user_id}'"
         if own != name:
             raise ValueError(f"it is of {of}, so its place would be {own}")
-        number, scenario = users.get(result.user_id, (None, None))
-        if scenario is None or number != result.user:
+        if whose is None and self._users is None:
+            self._users = {scenario.id: (user, scenario) for user, scenario in enumerate(self.dataset())}
+        number, scenario = whose or (self._users or {}).get(result.user_id) or (None, None)
+        if scenario is None or scenario.id != result.user_id or number != result.user:
             raise ValueError(f"user '{result.user_id}' is not user {result.user} of {DATA}")
         check_against(result, scenario)
 
@@ -380,23 +334,14 @@ class RunDirectory:
         files.write_atomically(self.path / name, text)
 
 
-def played(dataset: Dataset) -> Iterator[bytes]:
-    """The users that are played, as they stand in the run directory, piece by piece: v1 JSON without any key, a line a
-    user, as a thousand of them would take their time in any other form."""
-    between = "["
-    for scenario in dataset:
-        yield f"{between}\n{clean_text(scenario.model_dump(), files.compact_json).rstrip()}".encode()
-        between = ","
-    yield b"\n]\n"
-
-
-def _user(user_id: str) -> str:
-    return files.slug(user_id)
+def _trial_of(name: str) -> str:
+    """What tells the trials of a user apart in the name of an episode's file: `-t0`."""
+    return "".join(Path(name).stem.rpartition("-t")[1:]) if name.startswith("episodes/") else ""
 
 
 def _episode_name(agent: str, user_id: str, trial: int) -> str:
-    return f"episodes/{files.slug(agent)}/{_user(user_id)}-t{trial}.json"
+    return f"episodes/{files.slug(agent)}/{files.slug(user_id)}-t{trial}.json"
 
 
 def _bound_name(model: str, user_id: str) -> str:
-    return f"upper-bound/{files.slug(model)}/{_user(user_id)}.json"
+    return f"upper-bound/{files.slug(model)}/{files.slug(user_id)}.json"

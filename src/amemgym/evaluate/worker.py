@@ -176,6 +176,7 @@ class Worker:
             async with within(self._spec.episode_timeout) as stopwatch:
                 result = await self._play(agent, job.user, scenario, job.trial, stopwatch)
             self._directory.write_episode(result)
+        self._directory.rest_journal(agent.name, scenario.id, job.trial)
         return result.without_texts()
 
     async def _play(
@@ -219,6 +220,7 @@ class Worker:
         if result is not None:
             self._watcher.examined(len(result.answers))
             self._doors.had_replies()
+            self._directory.rest_upper_bound_journal(job.bound, scenario.id)
             return result
         line = Line(self._directory.upper_bound_journal(job.bound, scenario.id), self._prompts)
         try:
@@ -237,4 +239,5 @@ class Worker:
         finally:
             line.journal.close()
         self._directory.write_upper_bound(result)
+        self._directory.rest_upper_bound_journal(job.bound, scenario.id)
         return result

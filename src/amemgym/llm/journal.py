@@ -2,7 +2,8 @@
 
 A call's address is its place, the role that made it, the hash of its request, and how many times that same request
 was made there before. To resume an episode is to play it again and take what the journal has; only what it has not is
-asked. A line that a kill cut off is not counted and is overwritten.
+asked. A line that a kill cut off is not counted and is overwritten. What has ended is put to rest,
+compressed (`atrest`), and is read as before.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from amemgym import files
-from amemgym.errors import REQUEST_ERRORS, ModelError, StorageError
+from amemgym.errors import REQUEST_ERRORS, ModelError
+from amemgym.llm import atrest
 from amemgym.llm.provider import Completion, Usage
 from amemgym.secrets import redact
 from amemgym.tasks import ToolCall
@@ -60,7 +62,7 @@ class Journal:
         self._kept: dict[Address, deque[Entry]] = defaultdict(deque)
         self._file: BinaryIO | None = None
         self._whole = 0
-        if path is not None and path.exists():
+        if path is not None and atrest.is_kept(path):
             self._load(path)
 
     def take(self, address: Address) -> Entry | None:
@@ -105,6 +107,7 @@ class Journal:
         try:
             if self._file is None:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
+                atrest.let_grow(self.path)
                 self._file = open(self.path, "ab", buffering=0)  # noqa: SIM115 - stays open for the episode
                 os.truncate(self.path, self._whole)
             written = self._file.write(line)
@@ -116,14 +119,9 @@ class Journal:
             raise files.storage_error(error, self.path) from error
 
     def _load(self, path: Path) -> None:
-        try:
-            data = path.read_bytes()
-        except OSError as error:
-            raise StorageError(f"cannot read {path}: {error.strerror}") from error
-        for line in data.splitlines(keepends=True):
-            if not line.endswith(b"\n"):
-                break  # cut off by a kill: it was never used
-            self._whole += len(line)
+        data = atrest.kept(path)
+        self._whole = len(data)
+        for line in data.splitlines():
             try:
                 record = json.loads(line)
                 address = Address(record["at"], record["role"], record["request"])

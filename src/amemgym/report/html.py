@@ -16,6 +16,8 @@ from amemgym.report.trace import FAILURES, packed_traces
 from amemgym.scores import OFFLINE, models_played
 from amemgym.scores.diagnosis import Mistake
 
+#: users without a trace who are named
+NAMED = 50
 SCRIPTS = ("dom.js", "unpack.js", "exam.js", "period.js", "explorer.js")
 
 
@@ -50,6 +52,7 @@ def html_report(directory: RunDirectory, scores: Mapping[str, Any], users: Seque
         failures=FAILURES,
         mistakes=tuple(map(str, Mistake)),
         traces=traces,
+        named=NAMED,
         asked_for=bool(users),
         index=index,
     )

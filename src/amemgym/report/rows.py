@@ -63,14 +63,12 @@ GROUP = 20_000
 
 def rows(directory: RunDirectory, users: Sequence[str] | None = None) -> Iterator[Row]:
     """Every exam of every finished episode, in the order of agents, users, trials and exams; `users` are ids."""
-    manifest, dataset = directory.manifest(), directory.dataset()
-    bounds = bounds_by_agent(manifest, directory.upper_bounds())
+    bounds = bounds_by_agent(directory.manifest(), directory.upper_bounds())
     for agent, known in bounds.items():
-        for scenario in dataset:
+        for user, scenario in enumerate(directory.scenarios()):
             if users is None or scenario.id in users:
-                for trial in range(manifest["compared"]["trials"]):
-                    if episode := directory.episode(agent, scenario.id, trial):
-                        yield from episode_rows(episode, scenario, known)
+                for episode in directory.episodes_of_user(user, scenario, [agent]):
+                    yield from episode_rows(episode, scenario, known)
 
 
 def episode_rows(episode: EpisodeResult, scenario: Scenario, bounds: Bounds) -> Iterator[Row]:

@@ -39,21 +39,16 @@ def packed_traces(directory: RunDirectory, users: Sequence[str] | None = None) -
 
     Raises UsageError where there is no such user.
     """
-    manifest, scenarios = directory.manifest(), list(directory.dataset())
     if users is not None:
-        _check(users, scenarios)
-        scenarios = [scenario for scenario in scenarios if scenario.id in users]
+        _check(users, [scenario.id for scenario in directory.scenarios()])
     traces, size = Traces(), 0
-    for scenario in scenarios:
+    for number, scenario in enumerate(directory.scenarios()):
+        if users is not None and scenario.id not in users:
+            continue
         if traces.left_out:
             traces.left_out.append(scenario.id)
             continue
-        episodes = [
-            episode
-            for agent in manifest["compared"]["agents"]
-            for trial in range(manifest["compared"]["trials"])
-            if (episode := directory.episode(agent["name"], scenario.id, trial))
-        ]
+        episodes = list(directory.episodes_of_user(number, scenario))
         if not episodes:
             continue
         packed = pack(user_trace(scenario, episodes))
@@ -150,8 +145,7 @@ def _probe(probe: ProbeResult | None, pool: TextPool) -> dict[str, Any] | None:
     return told if all(probe.values.values()) else told | {"reply": pool.place(probe.reply)}
 
 
-def _check(users: Sequence[str], scenarios: Sequence[Scenario]) -> None:
-    known = [scenario.id for scenario in scenarios]
+def _check(users: Sequence[str], known: Sequence[str]) -> None:
     for user in users:
         if user not in known:
             some = ", ".join(known[:5]) + (", …" if len(known) > 5 else "")

@@ -23,6 +23,12 @@ def bounds_by_model(upper_bounds: Iterable[UpperBoundResult]) -> dict[str, Bound
 
 def bounds_by_agent(manifest: Mapping[str, Any], upper_bounds: Iterable[UpperBoundResult]) -> dict[str, Bounds]:
     """The same for each agent of a run, in order; empty where none was measured."""
-    by_model, wanted = bounds_by_model(upper_bounds), manifest["upper_bound"]
+    by_model = bounds_by_model(upper_bounds)
+    return {agent: by_model.get(model, {}) for agent, model in bound_names(manifest).items()}
+
+
+def bound_names(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Whose upper bound each agent of a run is measured against, in order; "" for nobody's."""
+    wanted = manifest["upper_bound"]
     names = [agent["name"] for agent in manifest["compared"]["agents"]]
-    return {name: by_model.get(wanted["agents"].get(name) or wanted["run"] or "", {}) for name in names}
+    return {name: wanted["agents"].get(name) or wanted["run"] or "" for name in names}

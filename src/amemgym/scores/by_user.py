@@ -5,37 +5,48 @@ No interval belongs to them: how users differ is all an interval here knows of.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from amemgym.evaluate import EpisodeResult
-from amemgym.scores.metrics import Cell, accuracy, failure_shares, random_accuracy, upper_bound_accuracy
+from amemgym.scores.answers import FAILURES, Answers
+from amemgym.scores.groups import Groups
 
 
-def by_user(episodes: Sequence[EpisodeResult], cells: Sequence[Cell]) -> list[dict[str, Any]]:
+def by_user(answers: Answers, ids: Mapping[int, str], probed: Collection[int]) -> list[dict[str, Any]]:
     """The scores of each user that an agent has counted answers of, users in order.
 
-    Accuracy, random and upper bound over n exams; `diagnosis` as shares of these (None where the user was not
-    probed), and how many wrong answers no probe explains.
+    Accuracy, random and upper bound over n exams; `diagnosis` as shares of these (None where the user is not among
+    those that were probed), and how many wrong answers no probe explains. `ids` are those of users by number.
     """
-    ids = {episode.user: episode.user_id for episode in episodes}
-    probed = {episode.user for episode in episodes if episode.probes}
-    return [
-        _scores(user, ids[user], [cell for cell in cells if cell.user == user], user in probed)
-        for user in sorted({cell.user for cell in cells})
-    ]
-
-
-def _scores(user: int, user_id: str, cells: Sequence[Cell], probed: bool) -> dict[str, Any]:
-    bound = upper_bound_accuracy(cells)
-    return {
-        "user": user,
-        "user_id": user_id,
-        "overall": accuracy(cells).value,
-        "n": len(cells),
-        "random": random_accuracy(cells),
-        "upper_bound": bound.value,
-        "upper_bound_n": bound.n,
-        "diagnosis": {name: share.value for name, share in failure_shares(cells).items()} if probed else None,
-        "undiagnosed": sum(not cell.exam.correct and cell.failure is None for cell in cells),
-    }
+    users = Groups(answers.user)
+    counts = users.sizes.tolist()
+    numbers = answers.user[users.first].tolist()
+    bounded = answers.bounded
+    with_bound = Groups(bounded.user)
+    bounds = dict(
+        zip(
+            bounded.user[with_bound.first].tolist(),
+            zip(with_bound.sums(bounded.bound), with_bound.sizes.tolist(), strict=True),
+            strict=True,
+        )
+    )
+    rights, chances = users.sums(answers.correct), users.sums(answers.random)
+    failures = {str(kind): users.sums(answers.failure == place) for place, kind in enumerate(FAILURES)}
+    undiagnosed = users.sums(answers.is_undiagnosed)
+    found = []
+    for at, (user, n) in enumerate(zip(numbers, counts, strict=True)):
+        bound, bound_n = bounds.get(user, (None, 0))
+        found.append(
+            {
+                "user": user,
+                "user_id": ids[user],
+                "overall": rights[at] / n,
+                "n": n,
+                "random": chances[at] / n,
+                "upper_bound": None if bound is None else bound / bound_n,
+                "upper_bound_n": bound_n,
+                "diagnosis": {name: sums[at] / n for name, sums in failures.items()} if user in probed else None,
+                "undiagnosed": int(undiagnosed[at]),
+            }
+        )
+    return found

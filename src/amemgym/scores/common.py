@@ -52,9 +52,14 @@ def score_difference(
     upper bound is not clearly above random, or there is no common cell.
     """
     users = by_user(place for place in gained_a if place in gained_b)
-    sums_a, rooms_a = _sums(gained_a, users), _sums(possible_a, users)
-    sums_b, rooms_b = _sums(gained_b, users), _sums(possible_b, users)
-    n = sum(map(len, users))
+    a, b = ([_sums(values, users) for values in of] for of in ((gained_a, possible_a), (gained_b, possible_b)))
+    return difference_of_sums(*a, *b, n=sum(map(len, users)))
+
+
+def difference_of_sums(
+    sums_a: Sequence[float], rooms_a: Sequence[float], sums_b: Sequence[float], rooms_b: Sequence[float], *, n: int
+) -> tuple[float | None, tuple[float, float] | None]:
+    """The same from each user's sums of what was gained and what was possible, over n common cells in all."""
     if n == 0 or min(math.fsum(rooms_a), math.fsum(rooms_b)) / n < CLEARLY_ABOVE:
         return None, None
     ratio_a, ratio_b = math.fsum(sums_a) / math.fsum(rooms_a), math.fsum(sums_b) / math.fsum(rooms_b)

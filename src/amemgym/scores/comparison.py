@@ -9,21 +9,22 @@ of it are finished, and a change's interval is paired by user, since what makes 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
-from amemgym.errors import UsageError
-from amemgym.evaluate import EpisodeResult, UpperBoundResult, played_users
-from amemgym.scores.bounds import bounds_by_agent
-from amemgym.scores.intervals import ONE_USER, clipped
-from amemgym.scores.metrics import Cell, Mean, cells_of, memory_score, ratio
-from amemgym.scores.pairs import adjusted_ps, compare_agents
+import numpy as np
 
-#: (user, period, question)
-Place = tuple[int, int, int]
+from amemgym.errors import UsageError
+from amemgym.evaluate import played_users
+from amemgym.scores.answers import Answers
+from amemgym.scores.groups import Column
+from amemgym.scores.intervals import ONE_USER, clipped
+from amemgym.scores.metrics import Mean, memory_score, ratio
+from amemgym.scores.pairs import adjusted_ps, compare_agents
+from amemgym.scores.results import Results
+
 #: settings that two runs may differ in without a word: what is shown anyway, and what is counted
 _SHOWN = {"agents", "off_policy", "model", "trials", "upper_bound", "seed", "data"}
 #: digits of a score that decide a rank; the rest is what rounding leaves
@@ -32,11 +33,10 @@ _DIGITS = 9
 
 @dataclass(frozen=True)
 class Played:
-    """What a run left: its manifest, its finished episodes and upper bounds."""
+    """What a run left: its manifest and what is finished of it."""
 
     manifest: Mapping[str, Any]
-    episodes: Sequence[EpisodeResult]
-    upper_bounds: Sequence[UpperBoundResult]
+    results: Results
 
 
 @dataclass(frozen=True)
@@ -139,13 +139,13 @@ def compare_runs(on: Played, off: Played) -> Comparison:
     names = [name for name in there if name in here]
     if not names:
         raise UsageError(f"no agent is in both runs: ON has {', '.join(there)}, OFF has {', '.join(here)}")
-    cells = _cells(on, off, names)
+    cells = {name: _common(*(run.results.answers(name) for run in (on, off))) for name in names}
     overalls = {name: tuple(map(_overall, both)) for name, both in cells.items()}
     scores = {name: tuple(map(_score, _bounded(*both))) for name, both in cells.items()}
     pairs = {
         name: compare_agents({"OFF": off_cells, "ON": on_cells})[0] for name, (on_cells, off_cells) in cells.items()
     }
-    ranked = [name for name in names if not there[name].get("reference") and cells[name][0]]
+    ranked = [name for name in names if not there[name].get("reference") and len(cells[name][0])]
     by_score = all(score.value is not None for name in ranked for score, _ in scores[name])
     orders = [
         {name: scores[name][i][0].value if by_score else overalls[name][i].value for name in ranked} for i in (0, 1)
@@ -160,8 +160,8 @@ def compare_runs(on: Played, off: Played) -> Comparison:
             off=Standing(overalls[name][1], *scores[name][1], _rank(name, orders[1]), *_episodes(off, name)),
             overall=Change(pairs[name].difference, pairs[name].interval, p, p_adjusted),
             score=Change(pairs[name].memory_score_difference, pairs[name].memory_score_interval),
-            n=len(_places(cells[name][0])),
-            users=len({cell.user for cell in cells[name][0]}),
+            n=len(np.unique(cells[name][0].places)),
+            users=len(np.unique(cells[name][0].user)),
             is_other=there[name] != here[name],
         )
         for name, p, p_adjusted in zip(names, ps, adjusted_ps(ps), strict=True)
@@ -175,7 +175,7 @@ def compare_runs(on: Played, off: Played) -> Comparison:
         agents=compared,
         ranked_by="memory score" if by_score else "overall",
         tau=_tau(*orders),
-        is_even=len({frozenset(_places(cells[name][0])) for name in ranked}) < 2,
+        is_even=len({np.unique(cells[name][0].places).tobytes() for name in ranked}) < 2,
         why_no_interval=ONE_USER if max(agent.users for agent in compared) == 1 else None,
         differs=_differing(on.manifest["compared"], off.manifest["compared"]),
     )
@@ -219,67 +219,49 @@ def _agents(manifest: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     return {agent["name"]: agent for agent in manifest["compared"]["agents"]}
 
 
-def _cells(on: Played, off: Played, names: Sequence[str]) -> dict[str, tuple[list[Cell], list[Cell]]]:
-    """The answers of each agent in ON and in OFF to the exams that have one in both, with their upper bounds."""
-    found: list[dict[str, list[Cell]]] = []
-    for run in (on, off):
-        bounds = bounds_by_agent(run.manifest, run.upper_bounds)
-        found.append({name: cells_of((e for e in run.episodes if e.agent == name), bounds[name]) for name in names})
-    return {name: _common(found[0][name], found[1][name]) for name in names}
+def _common(a: Answers, b: Answers) -> tuple[Answers, Answers]:
+    """The answers to the exams that have one in both, each with its upper bound."""
+    return a.only(np.isin(a.places, b.places)), b.only(np.isin(b.places, a.places))
 
 
-def _place(cell: Cell) -> Place:
-    return cell.user, cell.period, cell.exam.question
-
-
-def _places(cells: Sequence[Cell]) -> set[Place]:
-    return {_place(cell) for cell in cells}
-
-
-def _common(a: Sequence[Cell], b: Sequence[Cell]) -> tuple[list[Cell], list[Cell]]:
-    """The cells of the places that are in both."""
-    both = _places(a) & _places(b)
-    return [cell for cell in a if _place(cell) in both], [cell for cell in b if _place(cell) in both]
-
-
-def _bounded(a: Sequence[Cell], b: Sequence[Cell]) -> tuple[list[Cell], list[Cell]]:
+def _bounded(a: Answers, b: Answers) -> tuple[Answers, Answers]:
     """Those with an upper bound in both, where both runs measured any; else what there is."""
-    with_a, with_b = ([cell for cell in cells if cell.upper_bound is not None] for cells in (a, b))
-    return _common(with_a, with_b) if with_a and with_b else (with_a, with_b)
+    with_a, with_b = a.bounded, b.bounded
+    return _common(with_a, with_b) if len(with_a) and len(with_b) else (with_a, with_b)
 
 
 def _episodes(run: Played, name: str) -> tuple[int, int]:
     """An agent's finished and planned episodes."""
     planned = len(played_users(run.manifest)) * run.manifest["compared"]["trials"]
-    return sum(episode.agent == name for episode in run.episodes), planned
+    return sum(episode.agent == name for episode in run.results.episodes), planned
 
 
-def _overall(cells: Sequence[Cell]) -> Mean:
+def _overall(cells: Answers) -> Mean:
     """The accuracy, each place's trials averaged."""
-    mean = _averaged(cells, lambda cell: float(cell.exam.correct), lambda cell: 1.0)
+    mean = _averaged(cells, cells.correct, np.ones(len(cells)))
     return replace(mean, interval=clipped(mean.interval))
 
 
-def _score(cells: Sequence[Cell]) -> tuple[Mean, str | None]:
+def _score(cells: Answers) -> tuple[Mean, str | None]:
     """The ratio of means, each place's trials averaged; why it is undefined, where it is. Of cells with an upper bound,
     which like random is the same in every trial, so that one of them tells whether there is a ratio."""
-    of_one = memory_score(list({_place(cell): cell for cell in cells}.values()))
+    of_one = memory_score(cells.only(_last_of_each(cells.places)))
     if of_one.ratio_of_means is None:
         return Mean(None, len(cells)), (of_one.why_undefined or "").partition("; mean of ratios")[0]
-    gained = _averaged(
-        cells, lambda cell: cell.exam.correct - cell.random, lambda cell: (cell.upper_bound or 0) - cell.random
-    )
-    return gained, None
+    return _averaged(cells, cells.gained, cells.possible), None
 
 
-def _averaged(cells: Sequence[Cell], numerator: Callable[[Cell], float], denominator: Callable[[Cell], float]) -> Mean:
+def _last_of_each(places: Column) -> Column:
+    """The numbers of the rows that are the last of their place."""
+    _, from_the_end = np.unique(places[::-1], return_index=True)
+    return len(places) - 1 - from_the_end
+
+
+def _averaged(cells: Answers, numerator: Column, denominator: Column) -> Mean:
     """The ratio of two sums over places, each place's trials averaged."""
-    trials = Counter(map(_place, cells))
-    return ratio(
-        cells,
-        lambda cell: numerator(cell) / trials[_place(cell)],
-        lambda cell: denominator(cell) / trials[_place(cell)],
-    )
+    _, place, counts = np.unique(cells.places, return_inverse=True, return_counts=True)
+    trials = counts[place]
+    return ratio(cells.user, numerator / trials, denominator / trials)
 
 
 def _rank(name: str, values: Mapping[str, float | None]) -> int | None:

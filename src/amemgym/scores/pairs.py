@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import combinations
 from typing import Any
 
-from amemgym.scores.common import Place, differences, means_by_place, score_difference
+import numpy as np
+
+from amemgym.scores.answers import Answers
+from amemgym.scores.common import difference_of_sums
+from amemgym.scores.groups import Column, Groups
 from amemgym.scores.intervals import clipped, ratio_interval
-from amemgym.scores.metrics import Cell
+from amemgym.scores.metrics import Some
 from amemgym.scores.power import users_needed
 from amemgym.scores.signflips import sign_flip_p, smallest_p
 
@@ -67,73 +71,104 @@ class Pair:
         return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
 
 
-def compare_agents(cells: Mapping[str, Sequence[Cell]]) -> list[Pair]:
+def compare_agents(cells: Mapping[str, Some]) -> list[Pair]:
     """Every two agents in the order given, each pair on the cells that both have; [] for fewer than two agents."""
-    agents = {name: _Agent.of(some) for name, some in cells.items()}
+    agents = {name: _Agent.of(Answers.of(some)) for name, some in cells.items()}
     couples = list(combinations(agents, 2))
-    found = [differences(agents[a].right, agents[b].right) for a, b in couples]
-    ps = sign_flip_p([[math.fsum(user) for user in users] for users in found])
+    found = [_Differences.of(agents[a], agents[b]) for a, b in couples]
+    ps = sign_flip_p([some.sums for some in found])
     return [
-        _pair(a, b, agents, users, p, adjusted)
-        for (a, b), users, p, adjusted in zip(couples, found, ps, adjusted_ps(ps), strict=True)
+        _pair(a, b, agents, some, p, adjusted)
+        for (a, b), some, p, adjusted in zip(couples, found, ps, adjusted_ps(ps), strict=True)
     ]
 
 
 @dataclass(frozen=True)
-class _Agent:
-    """Means over trials: of right for each cell; of what was gained and was possible where an upper bound is known."""
+class _Means:
+    """One row a cell, in order of its place: its user, and means over its trials."""
 
-    #: by user, period and question
-    right: dict[Place, float]
-    gained: dict[Place, float]
-    possible: dict[Place, float]
+    place: Column
+    user: Column
+    values: tuple[Column, ...]
 
     @classmethod
-    def of(cls, cells: Sequence[Cell]) -> _Agent:
-        bounded = [cell for cell in cells if cell.upper_bound is not None]
+    def of(cls, answers: Answers, *values: Column) -> _Means:
+        cells = Groups(answers.places)
         return cls(
-            _means(cells, lambda cell: float(cell.exam.correct)),
-            _means(bounded, lambda cell: cell.exam.correct - cell.random),
-            _means(bounded, lambda cell: (cell.upper_bound or 0) - cell.random),
+            answers.places[cells.first], answers.user[cells.first], tuple(cells.means(value) for value in values)
         )
+
+    def common(self, other: _Means) -> tuple[_Means, _Means]:
+        """The rows of the cells that both have."""
+        if np.array_equal(self.place, other.place):
+            return self, other
+        return self._only(np.isin(self.place, other.place)), other._only(np.isin(other.place, self.place))
+
+    def _only(self, which: Column) -> _Means:
+        return _Means(self.place[which], self.user[which], tuple(value[which] for value in self.values))
+
+
+@dataclass(frozen=True)
+class _Agent:
+    """What was right in each cell; what was gained and was possible in each where an upper bound is known."""
+
+    right: _Means
+    scored: _Means
+
+    @classmethod
+    def of(cls, answers: Answers) -> _Agent:
+        bounded = answers.bounded
+        return cls(_Means.of(answers, answers.correct), _Means.of(bounded, bounded.gained, bounded.possible))
+
+
+@dataclass(frozen=True)
+class _Differences:
+    """a − b in each common cell, and its sum over each user's cells, of which there are so many."""
+
+    cells: Column
+    sums: list[float]
+    counts: list[float]
+
+    @classmethod
+    def of(cls, a: _Agent, b: _Agent) -> _Differences:
+        both_a, both_b = a.right.common(b.right)
+        cells, users = both_a.values[0] - both_b.values[0], Groups(both_a.user)
+        return cls(cells, users.sums(cells), users.sizes.astype(float).tolist())
 
 
 def _pair(
-    a: str,
-    b: str,
-    agents: Mapping[str, _Agent],
-    by_users: Sequence[Sequence[float]],
-    p: float | None,
-    adjusted: float | None,
+    a: str, b: str, agents: Mapping[str, _Agent], found: _Differences, p: float | None, adjusted: float | None
 ) -> Pair:
-    cells = [difference for user in by_users for difference in user]
-    sums, counts = [math.fsum(user) for user in by_users], [float(len(user)) for user in by_users]
-    each = [total / count for total, count in zip(sums, counts, strict=True)]
+    n, users = len(found.cells), len(found.sums)
+    each = [total / count for total, count in zip(found.sums, found.counts, strict=True)]
     spread = statistics.stdev(each) if len(each) > 1 else 0.0
     varies = spread > NO_SPREAD
-    score, score_interval = _memory_scores(agents[a], agents[b])
+    score, score_interval = _memory_scores(agents[a].scored, agents[b].scored)
     return Pair(
         a=a,
         b=b,
-        n=len(cells),
-        users=len(by_users),
-        difference=math.fsum(sums) / len(cells) if cells else None,
+        n=n,
+        users=users,
+        difference=math.fsum(found.sums) / n if n else None,
         # both have the same cells, so the difference of the two ratios is one ratio
-        interval=clipped(ratio_interval(sums, counts), low=-1),
+        interval=clipped(ratio_interval(found.sums, found.counts), low=-1),
         p=p,
-        smallest_p=smallest_p(len(by_users)),
+        smallest_p=smallest_p(users),
         p_adjusted=adjusted,
         effect_size=math.fsum(each) / len(each) / spread if varies else None,
-        only_a=sum(difference > 0 for difference in cells),
-        only_b=sum(difference < 0 for difference in cells),
+        only_a=int(np.count_nonzero(found.cells > 0)),
+        only_b=int(np.count_nonzero(found.cells < 0)),
         memory_score_difference=score,
         memory_score_interval=score_interval,
         users_needed={d: max(users_needed(spread, d), LEAST_USERS) if varies else None for d in DIFFERENCES},
     )
 
 
-def _memory_scores(a: _Agent, b: _Agent) -> tuple[float | None, tuple[float, float] | None]:
-    return score_difference(a.gained, a.possible, b.gained, b.possible)
+def _memory_scores(a: _Means, b: _Means) -> tuple[float | None, tuple[float, float] | None]:
+    both_a, both_b = a.common(b)
+    users = Groups(both_a.user)
+    (sums_a, rooms_a), (sums_b, rooms_b) = ([users.sums(value) for value in both.values] for both in (both_a, both_b))
+    return difference_of_sums(sums_a, rooms_a, sums_b, rooms_b, n=len(both_a.place))
 
 
 def adjusted_ps(ps: Sequence[float | None]) -> list[float | None]:
@@ -144,10 +179,6 @@ def adjusted_ps(ps: Sequence[float | None]) -> list[float | None]:
     for rank, (p, place) in reversed(list(enumerate(known, start=1))):
         adjusted[place] = smallest = min(smallest, p * (len(known) / rank))
     return adjusted
-
-
-def _means(cells: Iterable[Cell], value: Callable[[Cell], float]) -> dict[Place, float]:
-    return means_by_place(((cell.user, cell.period, cell.exam.question), value(cell)) for cell in cells)
 
 
 def _plain(value: Any) -> Any:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from amemgym.evaluate import EpisodeResult, FailedEpisode, UpperBoundResult, played_users
-from amemgym.scenario import Dataset, Scenario
-from amemgym.scores.bounds import Bounds, bounds_by_agent, bounds_by_model
+from amemgym.scenario import Dataset
+from amemgym.scores.answers import Answers
 from amemgym.scores.by_user import by_user
 from amemgym.scores.costs import Costs
+from amemgym.scores.groups import Column
 from amemgym.scores.intervals import ONE_USER
 from amemgym.scores.metrics import (
-    Cell,
     Mean,
     accuracy,
     by_period,
     by_position,
-    cells_of,
     failure_shares,
     memory_score,
     mistake_shares,
@@ -25,7 +26,8 @@ from amemgym.scores.metrics import (
     upper_bound_accuracy,
 )
 from amemgym.scores.pairs import compare_agents
-from amemgym.scores.recall import recall, recall_by, state_cells, update_lag
+from amemgym.scores.recall import recall, recall_by, update_lag
+from amemgym.scores.results import Probes, Results, gathered
 from amemgym.scores.trials import trial_spread
 from amemgym.scores.warnings import agent_warnings, run_warnings
 
@@ -37,23 +39,25 @@ def summarise(
     dataset: Dataset,
     failed: Sequence[FailedEpisode] = (),
 ) -> dict[str, Any]:
+    """The scores of what is at hand; see `summary_of`."""
+    return summary_of(manifest, gathered(manifest, episodes, upper_bounds, dataset), failed)
+
+
+def summary_of(manifest: Mapping[str, Any], results: Results, failed: Sequence[FailedEpisode] = ()) -> dict[str, Any]:
     """The scores of a run. Depends on the results alone, not on how or in which order they came about."""
     compared = manifest["compared"]
     agents: Sequence[Mapping[str, Any]] = compared["agents"]
-    bounds = bounds_by_agent(manifest, upper_bounds)
-    by_agent = {agent["name"]: [e for e in episodes if e.agent == agent["name"]] for agent in agents}
-    scenarios = {scenario.id: scenario for scenario in dataset}
-    of_run = bounds_by_model(upper_bounds).get(manifest["upper_bound"]["run"] or "", {})
-    played = _all_cells(by_agent.values(), of_run)
+    played = results.every_cell()
     bound = upper_bound_accuracy(played)
-    cells = {name: cells_of(played_by, bounds[name], scenarios) for name, played_by in by_agent.items()}
+    own = {agent["name"]: results.of(agent["name"]) for agent in agents}
+    cells = {name: found.answers() for name, found in own.items()}
     assistants = [agent["name"] for agent in agents if not agent.get("reference")]
     compared_agents = assistants if len(assistants) > 1 else list(cells)
     scores = {
         "amemgym": compared["amemgym"],
         "protocol": {"name": compared["protocol"]["name"], "version": compared["protocol"]["version"]},
         "first_score": compared["protocol"]["first_score"],
-        "finished": _is_finished(manifest, episodes, upper_bounds),
+        "finished": _is_finished(manifest, results),
         "fingerprint": manifest["fingerprint"],
         "data": {name: manifest["data"][name] for name in ("name", "sha256", "users", "questions", "exams")},
         "model": compared["model"]["model"],
@@ -66,10 +70,9 @@ def summarise(
         "upper_bound": bound.value,
         "upper_bound_n": bound.n,
         "upper_bound_interval": _pair(bound.interval),
-        "why_no_interval": ONE_USER if len({cell.user for cell in played}) == 1 else None,
+        "why_no_interval": ONE_USER if len(np.unique(played.user)) == 1 else None,
         "agents": {
-            agent["name"]: _agent(agent, by_agent[agent["name"]], cells[agent["name"]], manifest, scenarios)
-            for agent in agents
+            agent["name"]: _agent(agent, own[agent["name"]], cells[agent["name"]], manifest) for agent in agents
         },
         # of the assistants; of all agents where there are not two assistants
         "pairs": [pair.as_dict() for pair in compare_agents({name: cells[name] for name in compared_agents})],
@@ -77,7 +80,7 @@ def summarise(
     for name, agent in scores["agents"].items():
         agent["episodes"]["failed"] = [_failure(one) for one in failed if one.agent == name]
         agent["warnings"] = agent_warnings(agent, scores["random"])
-    scores["cost"] = Costs(manifest).of_run(scores["agents"].values(), upper_bounds)
+    scores["cost"] = Costs(manifest).of_run(scores["agents"].values(), results.upper_bounds)
     return scores | {"warnings": run_warnings(scores)}
 
 
@@ -93,30 +96,29 @@ def _failure(failed: FailedEpisode) -> dict[str, Any]:
 
 def _agent(
     agent: Mapping[str, Any],
-    episodes: Sequence[EpisodeResult],
-    cells: Sequence[Cell],
+    results: Results,
+    cells: Answers,
     manifest: Mapping[str, Any],
-    scenarios: Mapping[str, Scenario],
 ) -> dict[str, Any]:
     own = (agent.get("model") or {}).get("model")
-    users = {cell.user for cell in cells}
+    episodes, exams = results.episodes, results.exams
+    users = len(np.unique(cells.user))
     overall = accuracy(cells)
     score = memory_score(cells)
     periods = by_period(cells)
     positions = by_position(cells)
-    exams = [exam for episode in episodes for exam in episode.exams]
     bound = upper_bound_accuracy(cells)
-    by_trial = [accuracy(cells_of(e for e in episodes if e.trial == trial)) for trial in _trials(manifest)]
+    by_trial = [accuracy(of) for of in _by_trial(results, _trials(manifest))]
     planned = len(played_users(manifest)) * manifest["compared"]["trials"]
     return {
         "overall": overall.value,
         "n": overall.n,
-        "users": len(users),
+        "users": users,
         "interval": _pair(overall.interval),
-        "why_no_interval": ONE_USER if len(users) == 1 else None,
-        "invalid": sum(exam.is_invalid for exam in exams),
-        "guessed": sum(exam.guessed for exam in exams),
-        "failed": sum(not exam.counts for exam in exams),
+        "why_no_interval": ONE_USER if users == 1 else None,
+        "invalid": _count_of(exams.is_invalid),
+        "guessed": _count_of(exams.is_guessed),
+        "failed": _count_of(~exams.is_counted),
         "memory_score": {
             "ratio_of_means": score.ratio_of_means,
             "mean_of_ratios": score.mean_of_ratios,
@@ -137,15 +139,15 @@ def _agent(
         "by_trial": [mean.value for mean in by_trial],
         "by_trial_n": [mean.n for mean in by_trial],
         "by_trial_intervals": [_pair(mean.interval) for mean in by_trial],
-        "by_user": by_user(episodes, cells),
-        "trial_sd": _trial_sd(episodes, _trials(manifest)),
-        **_diagnosis(episodes, cells, scenarios),
+        "by_user": by_user(cells, {episode.user: episode.user_id for episode in episodes}, _probed(results)),
+        "trial_sd": _trial_sd(results, _trials(manifest)),
+        **_diagnosis(results, cells),
         **Costs(manifest).of_agent(agent, episodes),
         "unreadable": _unreadable(episodes),
-        "probes": _probes(episodes),
+        "probes": _probes(results.probes),
         **_memory_kept(agent, episodes),
         "dropped_messages": sum(episode.dropped for episode in episodes),
-        "exams_cut_short": sum(exam.dropped > 0 for exam in exams),
+        "exams_cut_short": _count_of(exams.is_cut_short),
         "episodes": {"finished": len(episodes), "planned": planned},
         "model": own or (None if agent.get("reference") else manifest["compared"]["model"]["model"]),
         "reference": bool(agent.get("reference")),
@@ -171,9 +173,7 @@ def _memory_kept(agent: Mapping[str, Any], episodes: Sequence[EpisodeResult]) ->
     return {"memory_written": len(held), "memory_empty": held.count(0)}
 
 
-def _diagnosis(
-    episodes: Sequence[EpisodeResult], cells: Sequence[Cell], scenarios: Mapping[str, Scenario]
-) -> dict[str, Any]:
+def _diagnosis(results: Results, cells: Answers) -> dict[str, Any]:
     """Why answers are wrong, and how well single states are remembered; None throughout where nothing was probed."""
     mistakes = mistake_shares(cells)
     found: dict[str, Any] = {
@@ -184,22 +184,22 @@ def _diagnosis(
         "recall": None,
         "update_lag": None,
     }
-    if not any(episode.probes for episode in episodes):
+    if not results.probes.n.any():
         return found
-    failures, states = failure_shares(cells), state_cells(episodes, scenarios)
+    failures, states = failure_shares(cells), results.states
     lag = update_lag(states)
     return found | {
         "diagnosis": {name: share.value for name, share in failures.items()},
         "diagnosis_n": len(cells),
         "diagnosis_intervals": {name: _pair(share.interval) for name, share in failures.items()},
         # wrong answers whose probes are missing
-        "undiagnosed": sum(not cell.exam.correct and cell.failure is None for cell in cells),
+        "undiagnosed": _count_of(cells.is_undiagnosed),
         "recall": {
-            "at_write": _mean(recall([state for state in states if state.age == 0])),
+            "at_write": _mean(recall(states.only(states.age == 0))),
             "now": _mean(recall(states)),
-            "by_age": [_mean(mean) for mean in recall_by(states, lambda state: state.age)],
-            "by_changes": [_mean(mean) for mean in recall_by(states, lambda state: state.changes)],
-            "by_life": [_mean(mean) for mean in recall_by(states, lambda state: state.life)],
+            "by_age": [_mean(mean) for mean in recall_by(states, "age")],
+            "by_changes": [_mean(mean) for mean in recall_by(states, "changes")],
+            "by_life": [_mean(mean) for mean in recall_by(states, "life")],
         },
         "update_lag": {
             "known": _mean(lag.known),
@@ -213,53 +213,48 @@ def _mean(mean: Mean) -> dict[str, Any]:
     return {"value": mean.value, "n": mean.n, "interval": _pair(mean.interval)}
 
 
-def _is_finished(
-    manifest: Mapping[str, Any], episodes: Sequence[EpisodeResult], upper_bounds: Sequence[UpperBoundResult]
-) -> bool:
+def _is_finished(manifest: Mapping[str, Any], results: Results) -> bool:
     """Whether every episode and every upper bound that the run wants is there; of a shard, those of its users."""
     compared, wanted, users = manifest["compared"], manifest["upper_bound"], played_users(manifest)
     if "imported" in compared:  # nothing more will come
         return True
     names = {name for name in (wanted["run"], *wanted["agents"].values()) if name}
-    bounds = {(result.model, result.user) for result in upper_bounds}
-    return len(episodes) == len(users) * compared["trials"] * len(compared["agents"]) and bounds >= {
+    bounds = {(result.model, result.user) for result in results.upper_bounds}
+    return len(results.episodes) == len(users) * compared["trials"] * len(compared["agents"]) and bounds >= {
         (name, user) for name in names for user in users
     }
-
-
-def _all_cells(groups: Iterable[Sequence[EpisodeResult]], bounds: Bounds) -> list[Cell]:
-    """Every cell of the data once, from whichever agents finished it."""
-    cells: dict[tuple[int, int, int], Cell] = {}
-    for episodes in groups:
-        for episode in episodes:
-            for exam in episode.exams:
-                bound = bounds.get((episode.user, exam.question, exam.variant))
-                place = (episode.user, exam.period, exam.question)
-                cells.setdefault(place, Cell(episode.user, exam.period, exam, bound))
-    return [cells[place] for place in sorted(cells)]
 
 
 def _trials(manifest: Mapping[str, Any]) -> range:
     return range(manifest["compared"]["trials"])
 
 
-def _trial_sd(episodes: Sequence[EpisodeResult], trials: Sequence[int]) -> float | None:
+def _by_trial(results: Results, trials: Sequence[int]) -> list[Answers]:
+    """The counted answers of each trial."""
+    of = np.array([episode.trial for episode in results.episodes], dtype=int)
+    return [results.only(of == trial).answers() for trial in trials]
+
+
+def _trial_sd(results: Results, trials: Sequence[int]) -> float | None:
     """The spread over trials of the accuracy on the users that all trials have."""
-    users = [{episode.user for episode in episodes if episode.trial == trial} for trial in trials]
+    users = [{episode.user for episode in results.episodes if episode.trial == trial} for trial in trials]
     common = set.intersection(*users)
-    of = [[e for e in episodes if e.trial == trial and e.user in common] for trial in trials]
-    return trial_spread([accuracy(cells_of(some)).value for some in of])
+    is_common = np.array([episode.user in common for episode in results.episodes], dtype=bool)
+    return trial_spread([accuracy(of).value for of in _by_trial(results.only(is_common), trials)])
 
 
-def _probes(episodes: Sequence[EpisodeResult]) -> dict[str, int]:
+def _probed(results: Results) -> set[int]:
+    """The users with a probe."""
+    return {episode.user for episode, n in zip(results.episodes, results.probes.n, strict=True) if n}
+
+
+def _probes(probes: Probes) -> dict[str, int]:
     """How many there were, ended in an error, had no readable reply, and were asked with messages left out."""
-    probes = [probe for episode in episodes for probe in episode.probes]
-    return {
-        "n": len(probes),
-        "failed": sum(probe.error is not None for probe in probes),
-        "unreadable": sum(probe.error is None and not probe.is_readable for probe in probes),
-        "cut_short": sum(probe.dropped > 0 for probe in probes),
-    }
+    return {name: int(column.sum()) for name, column in vars(probes).items()}
+
+
+def _count_of(column: Column) -> int:
+    return int(np.count_nonzero(column))
 
 
 def _unreadable(episodes: Sequence[EpisodeResult]) -> dict[str, int]:

@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from amemgym.scores import Pair, cells_of, compare_agents
-from amemgym.scores.bounds import bounds_by_agent
+from amemgym.scores import Pair, compare_agents
 from amemgym.scores.comparison import Played
 from amemgym.scores.intervals import ONE_USER
 from amemgym.scores.verdict import verdict
@@ -58,8 +57,7 @@ def compare_held_out(start: Played, best: Played) -> Pair:
     """The best configuration − the agent as named, over the exams both have an answer to, paired by user."""
     cells = {}
     for name, run in (("best", best), ("start", start)):
-        ((agent, bounds),) = bounds_by_agent(run.manifest, run.upper_bounds).items()
-        cells[name] = cells_of((episode for episode in run.episodes if episode.agent == agent), bounds)
+        cells[name] = run.results.answers()  # of its only agent
     return compare_agents(cells)[0]
 
 

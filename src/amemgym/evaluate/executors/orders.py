@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from amemgym import errors, files, secrets
+from amemgym import errors, secrets
 from amemgym.agents import AgentSpec
 from amemgym.errors import AMemGymError, UsageError
 from amemgym.evaluate.jobs import Ended
@@ -81,13 +81,12 @@ def split_keys(setup: Setup) -> tuple[Setup, Keys]:
         for name, value in os.environ.items()
         if name.startswith(OWN_VARIABLES) or name.endswith(KEY_VARIABLES) or name in declared
     }
-    prices = setup.spec.prices and str(files.at_home(setup.spec.prices).absolute())
-    bare = Setup(
-        setup.spec.model_copy(update={"prices": prices}),
-        [replace(agent, model=agent.model and _bare(agent.model)) for agent in setup.agents],
-        _bare(setup.model),
-        _bare(setup.user_model),
-        setup.rules,
+    bare = replace(
+        setup,
+        spec=setup.spec.model_copy(update={"prices": None}),  # they are read already
+        agents=[replace(agent, model=agent.model and _bare(agent.model)) for agent in setup.agents],
+        model=_bare(setup.model),
+        user_model=_bare(setup.user_model),
     )
     return bare, Keys(variables, keys)
 

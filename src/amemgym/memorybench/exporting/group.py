@@ -37,8 +37,8 @@ from amemgym.memorybench.summary import (
 )
 from amemgym.messages import Message
 from amemgym.scenario import Scenario
-from amemgym.scores import Failure, cells_of, random_accuracy, upper_bound_accuracy
-from amemgym.scores.metrics import Cell as ExamCell
+from amemgym.scores import Failure, Results, cells_of, random_accuracy, upper_bound_accuracy
+from amemgym.scores.answers import Cell as ExamCell
 from amemgym.tasks import ChooseOption, Context, Prompts, prompts_for
 
 FORMAT = 1
@@ -61,7 +61,7 @@ def write_group(run: PlayedRun, agent: Mapping[str, Any], folder: Path) -> Writt
     cell, name = run.cell(agent), agent["name"]
     prompts = None if run.is_imported else prompts_for(run.compared.get("language") or "en")
     is_probed = any(episode.probes for episode, _, _ in run.episodes(name)) if run.compared["probe"] else False
-    told, items = [], 0
+    results, items = run.gathering(agent), 0
     with json_array(folder / PREDICT) as predict, json_array(folder / DETAILS) as details:
         for episode, scenario, first in run.episodes(name):
             counted = _by_place(cells_of([episode], run.bounds[name], {scenario.id: scenario}))
@@ -71,15 +71,16 @@ def write_group(run: PlayedRun, agent: Mapping[str, Any], folder: Path) -> Writt
                 metrics = _metrics(counted.get((exam.period, exam.question)), is_probed)
                 details({**key, "metrics": metrics, **_place(episode, exam), "status": exam.status})
                 items += 1
-            told.append(episode.without_texts())
-    scores, notes = run.scores(agent, told), run.notes(agent)
+            results.episode(episode, scenario)
+    found = results.results()
+    scores, notes = run.scores(agent, found), run.notes(agent)
     own = {
         "format": FORMAT,
         "run": run.manifest["fingerprint"],
         "data": {**run.manifest["data"], **run.compared["data"]},
     }
     files.write_atomically(folder / RUN_CONFIG, files.pretty_json(redacted(run_config(cell, agent, run.compared, own))))
-    files.write_atomically(folder / SUMMARY, files.pretty_json(clean(_summary(run, name, told, scores, notes))))
+    files.write_atomically(folder / SUMMARY, files.pretty_json(clean(_summary(name, found, scores, notes))))
     return Written(items, scores["agents"][name]["failed"], tuple(notes))
 
 
@@ -130,12 +131,10 @@ def _metrics(cell: ExamCell | None, is_probed: bool) -> dict[str, float | None]:
     return {name: found[name] for name in names}
 
 
-def _summary(
-    run: PlayedRun, name: str, episodes: Sequence[EpisodeResult], scores: Mapping[str, Any], notes: Sequence[str]
-) -> dict[str, Any]:
+def _summary(name: str, results: Results, scores: Mapping[str, Any], notes: Sequence[str]) -> dict[str, Any]:
     """The published shape of one data set's summary, and our own part."""
     agent = scores["agents"][name]
-    cells = cells_of(episodes, run.bounds[name])
+    cells = results.answers()
     score, bound = agent["memory_score"], upper_bound_accuracy(cells)
     # value, n, interval
     found: dict[str, tuple[float | None, int, Any]] = {

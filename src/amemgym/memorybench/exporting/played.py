@@ -17,7 +17,7 @@ from amemgym.evaluate import EpisodeResult, RunDirectory, UpperBoundResult
 from amemgym.memorybench.entry import Cell
 from amemgym.memorybench.exporting.named import cell_of, manifest_name, run_id_of
 from amemgym.scenario import Scenario
-from amemgym.scores import summarise
+from amemgym.scores import Gathering, Results, summary_of
 from amemgym.scores.bounds import Bounds, bounds_by_agent
 
 LEARNED = (
@@ -89,16 +89,26 @@ class PlayedRun:
     def _upper_bounds(self) -> list[UpperBoundResult]:
         return self.directory.upper_bounds()
 
-    def scores(self, agent: Mapping[str, Any], episodes: list[EpisodeResult]) -> dict[str, Any]:
-        """scores.json as it would be of this agent alone; `episodes` are all of its finished ones."""
+    def gathering(self, agent: Mapping[str, Any]) -> Gathering:
+        """What this agent's scores are gathered in, upper bounds included."""
+        found = Gathering(self._alone(agent))
+        for upper_bound in self._upper_bounds:
+            found.upper_bound(upper_bound)
+        return found
+
+    def scores(self, agent: Mapping[str, Any], results: Results) -> dict[str, Any]:
+        """scores.json as it would be of this agent alone, whose results these are."""
+        return summary_of(self._alone(agent), results)
+
+    def _alone(self, agent: Mapping[str, Any]) -> dict[str, Any]:
+        """The manifest as it would be of a run of this agent alone."""
         wanted = self.manifest["upper_bound"]
         bound = wanted["agents"].get(agent["name"]) or wanted["run"]
-        alone = {
+        return {
             **self.manifest,
             "compared": {**self.compared, "agents": [agent]},
             "upper_bound": {"run": bound, "agents": {agent["name"]: bound}},
         }
-        return summarise(alone, episodes, self._upper_bounds, self.directory.dataset())
 
     def _check(self, partial: bool) -> None:
         missing = [] if self.is_imported else list(self._unfinished())

@@ -219,11 +219,14 @@ def memory_scores(
         # no upper bound was measured: undefined, and null
         is_none = all(name in known for name in (ACCURACY, RANDOM))
         return (dict.fromkeys(wanted) if is_none else {}), dict.fromkeys(wanted, lacking)
-    from amemgym.scores.metrics import Headroom, memory_score_of  # takes its time, so only where it is wanted
+    import numpy as np
+
+    from amemgym.scores.metrics import memory_score_of  # takes its time, so only where it is wanted
 
     users = {user: at for at, user in enumerate(dict.fromkeys(item.user for item in items.bounded))}
-    cells = [Headroom(users[one.user], one.period or 0, one.gained, one.possible) for one in items.bounded]
-    made = memory_score_of(cells)
+    columns = ((users[one.user], one.period or 0, one.gained, one.possible) for one in items.bounded)
+    user, period, gained, possible = map(np.array, zip(*columns, strict=True))
+    made = memory_score_of(user, period, gained, possible)
     found = {MEMORY_SCORE: made.ratio_of_means, MEAN_OF_RATIOS: made.mean_of_ratios}
     whys = dict.fromkeys(wanted, made.why_undefined or "")
     if any(one.user is None or one.period is None for one in items.bounded):
