@@ -22,6 +22,8 @@ Vectors = NDArray[np.float32]
 
 #: texts whose vectors are kept; at 256 numbers each about 50 MB
 CACHED_TEXTS = 40_000
+#: so many texts are many
+MANY = 64
 
 
 class Embedder(Protocol):
@@ -44,7 +46,7 @@ class WordLlamaEmbedder:
 
         model = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
         model.tokenizer.no_padding()  # else each text would get as many words as the longest beside it
-        self._tokenize = model.tokenize
+        self._tokenizer = model.tokenizer
         self._words: Vectors = model.embedding
         self._cache: OrderedDict[str, Vectors] = OrderedDict()
 
@@ -63,10 +65,15 @@ class WordLlamaEmbedder:
         return np.stack([found[text] for text in texts])
 
     def _vectors(self, texts: Sequence[str]) -> Iterator[Vectors]:
-        """Texts are cut into words together; a text's words are then averaged alone."""
+        """Many texts are cut into words together, on several processors, which for a few costs more than it gains; a
+        text's words are then averaged alone."""
         # a lone surrogate cannot be tokenised
         clean = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
-        for cut in self._tokenize(clean):
+        if len(clean) >= MANY:
+            cuts = self._tokenizer.encode_batch(clean, add_special_tokens=False)
+        else:
+            cuts = (self._tokenizer.encode(text, add_special_tokens=False) for text in clean)
+        for cut in cuts:
             rows = np.minimum(np.array(cut.ids, dtype=np.int64), len(self._words) - 1)
             # as the package does it: the sum in this precision, one word after the other
             total = np.sum(self._words[rows], axis=0, dtype=np.float32)
