@@ -165,7 +165,7 @@ def run_spec(
     if prices is not None:
         plan.manifest["prices"] = prices.described(priced_models(plan.manifest))
         plan = replace(plan, prices=prices)
-    if spec.prices is None and (begun := directory.manifest_or_none()):
+    if spec.prices is None and directory.is_claimed and (begun := directory.manifest_or_none()):
         plan = replace(plan, prices=PriceList.recorded(begun.get("prices") or plan.manifest["prices"]))
     results = Gathering(plan.manifest)
     run = _run(plan, spec, directory, watcher, coachings, part_of, budget, results)

@@ -12,7 +12,7 @@ from contextlib import suppress
 from contextvars import copy_context
 from queue import SimpleQueue
 from threading import Thread, current_thread
-from typing import Any, Protocol, TypeVar, TypeVarTuple
+from typing import Any, Protocol, TypeAlias, TypeVar, TypeVarTuple
 
 from anyio.from_thread import start_blocking_portal
 
@@ -99,40 +99,50 @@ async def in_thread(call: Callable[[], T]) -> T:
         else:
             future.set_exception(error)
 
-    def work() -> None:
+    def work() -> Callable[[], None]:
         result, failure = None, None
         try:
             result = context.run(call)
         except BaseException as error:
             failure = error
-        with suppress(RuntimeError):  # the loop is closed, so nobody waits for it
-            loop.call_soon_threadsafe(report, result, failure)
+
+        def tell() -> None:
+            with suppress(RuntimeError):  # the loop is closed, so nobody waits for it
+                loop.call_soon_threadsafe(report, result, failure)
+
+        return tell
 
     _worker(work)
     return await future
 
 
+_Call: TypeAlias = Callable[[], Callable[[], None]]
+
+
 class _Worker(Thread):
-    """A thread for one call after another."""
+    """A thread for one call after another. A call gives back what tells of its end, which is told when the thread is
+    free: calls that wait for each other are made in one thread."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True, name="amemgym-call")
-        self.calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self.calls: SimpleQueue[_Call] = SimpleQueue()
 
     def run(self) -> None:
-        while (call := self.calls.get()) is not None:
-            call()
-            del call
-            if len(_idle) >= MOST_IDLE:
-                return
-            _idle.append(self)
+        stays = True
+        while stays:
+            tell = self.calls.get()()
+            stays = len(_idle) < MOST_IDLE
+            if stays:
+                _idle.append(self)
+            tell()
+            del tell
 
 
 #: threads without work; the last that had some is the next to have some
 _idle: list[_Worker] = []
 
 
-def _worker(call: Callable[[], None]) -> None:
+def _worker(call: _Call) -> None:
     try:
         worker = _idle.pop()
     except IndexError:

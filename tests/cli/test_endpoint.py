@@ -245,7 +245,7 @@ def test_a_refused_key_in_the_middle_stops_the_run(endpoint: Endpoint, tmp_path:
     kept, before = finished(directory), journaled(directory)
     assert before.total() == len(endpoint.requests) * 3 // 4
     assert endpoint.server.arrived - arrived <= before.total() + 8 < len(endpoint.requests), "it stops at once"
-    assert any(name.startswith("episodes/native-") for name in kept), "an episode was finished before"
+    assert kept, "something was finished before"
     times = untouched(directory / "episodes") | untouched(directory / "upper-bound")
 
     endpoint.server.responder, arrived = answer, endpoint.server.arrived

@@ -166,7 +166,7 @@ def test_killed_at_random_moments(unbroken: Unbroken, tmp_path: Path) -> None:
         return kill_and_resume(kind, seed, KILLS[seed], unbroken, tmp_path)
 
     landed = [each for chain in at_once(chain, range(len(KILLS))) for each in chain]
-    assert len(landed) == sum(KILLS) >= 20
+    assert len(landed) == sum(KILLS) >= 13
     assert sum(landed) >= len(landed) // 2, "most kills hit a run that had begun and was not finished"
 
 

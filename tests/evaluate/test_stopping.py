@@ -28,6 +28,7 @@ from amemgym.llm import Completion, Request, Stopwatch
 from amemgym.memory import calls
 from amemgym.tasks import Reply
 from tests.support.clock import FakeClock
+from tests.support.journals import journals_of
 from tests.support.models import Scripted, sensible
 
 SMALL = {"users": 2, "periods": 2, "max_tokens": 64}
@@ -43,8 +44,8 @@ def every_model(monkeypatch: pytest.MonkeyPatch, answer: Callable[[Request], str
 def tokens_in(directory: Path) -> int:
     """Of every reply that is in a journal of the run."""
     found = 0
-    for path in directory.rglob("*.jsonl"):
-        lines = [json.loads(line) for line in path.read_text("ascii").splitlines()]
+    for journal in journals_of(directory).values():
+        lines = [json.loads(line) for line in journal.splitlines()]
         found += sum(line.get("input", 0) + line.get("output", 0) for line in lines)
     return found
 
@@ -67,7 +68,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
     with pytest.MonkeyPatch.context() as patch:
         provider = every_model(patch, sensible)
         report = amemgym.run("starter", "native", out=out / "r", **SMALL)
-    return Whole(json.dumps(report.scores), len(provider.requests), tokens_in(out))
+    return Whole(json.dumps(report.scores), len(provider.requests), tokens_in(out / "r"))
 
 
 def test_a_run_in_several_goes_has_the_scores_of_one(

@@ -112,9 +112,15 @@ class Connection(asyncio.Protocol):
         self._head, self._needed = b"", 0
         self.busy = False  # a request is under way; set and unset by who answers
         self.timer: asyncio.TimerHandle | None = None
+        self.transport: Any = None
 
     def connection_made(self, transport: Any) -> None:
         self.transport = transport
+
+    def close(self) -> None:
+        """End it at once, where it has begun."""
+        if self.transport is not None:
+            self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self.timer is not None:

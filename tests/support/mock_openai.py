@@ -211,7 +211,7 @@ class MockOpenAI:
         server.close()
         while self._open:
             for connection in list(self._open):
-                connection.transport.abort()
+                connection.close()
             await asyncio.sleep(0)
 
     def _connected(self) -> Connection:

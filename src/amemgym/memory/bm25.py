@@ -20,13 +20,21 @@ from numpy.typing import NDArray
 K1, B = 1.5, 0.75
 
 
+def _places() -> array[int]:
+    return array("q")
+
+
+def _weights() -> array[float]:
+    return array("d")
+
+
 class Postings:
     """Documents by their terms, numbered from 0 in the order in which they were added."""
 
     def __init__(self) -> None:
         self._lengths = array("d")
-        self._documents: dict[str, array[int]] = defaultdict(lambda: array("q"))
-        self._counts: dict[str, array[float]] = defaultdict(lambda: array("d"))
+        self._documents: dict[str, array[int]] = defaultdict(_places)
+        self._counts: dict[str, array[float]] = defaultdict(_weights)
 
     def __len__(self) -> int:
         return len(self._lengths)
