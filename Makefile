@@ -32,7 +32,8 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.installed-dev
-	$(BIN)/python benchmarks/endpoint.py
+	$(BIN)/python benchmarks/all.py
+	$(BIN)/python benchmarks/archive_of_runs.py
 	$(BIN)/python benchmarks/parser.py
 	$(BIN)/python benchmarks/bank.py
 	$(BIN)/python benchmarks/archive.py

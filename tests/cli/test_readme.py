@@ -38,7 +38,7 @@ def test_your_own_memory(tmp_path: Path) -> None:
 def test_commands_named_are_commands(capsys: pytest.CaptureFixture[str]) -> None:
     text = README.read_text(encoding="utf-8")
     commands = set(re.findall(r"^\| `amemgym ([\w-]+)", text, re.M))
-    made = {"generate", "card", "audit", "check-memory", "evolve", "tune", "memorybench"}
+    made = {"generate", "card", "audit", "check-memory", "evolve", "tune", "memorybench", "estimate", "merge"}
     assert commands == {"run", "resume", "score", "report", "compare", "import", "validate", "list"} | made
 
     def helped(*words: str) -> str:
