@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -25,8 +25,8 @@ class Postings:
 
     def __init__(self) -> None:
         self._lengths = array("d")
-        self._documents: dict[str, array[int]] = defaultdict(lambda: array("q"))
-        self._counts: dict[str, array[float]] = defaultdict(lambda: array("d"))
+        self._documents: dict[str, array[int]] = {}
+        self._counts: dict[str, array[float]] = {}
 
     def __len__(self) -> int:
         return len(self._lengths)
@@ -35,6 +35,8 @@ class Postings:
         """Another document; its number is how many there were."""
         number = len(self._lengths)
         for term, count in Counter(terms).items():
+            if term not in self._documents:
+                self._documents[term], self._counts[term] = array("q"), array("d")
             self._documents[term].append(number)
             self._counts[term].append(count)
         self._lengths.append(len(terms))
@@ -51,8 +53,8 @@ class Postings:
     def copy(self) -> Postings:
         twin = Postings()
         twin._lengths = self._lengths[:]
-        twin._documents.update((term, documents[:]) for term, documents in self._documents.items())
-        twin._counts.update((term, counts[:]) for term, counts in self._counts.items())
+        twin._documents = {term: documents[:] for term, documents in self._documents.items()}
+        twin._counts = {term: counts[:] for term, counts in self._counts.items()}
         return twin
 
     def scores(self, terms: Sequence[str]) -> NDArray[np.float64]:
