@@ -140,6 +140,7 @@ def run_spec(
     part_of: Path | None = None,
     way_on: str | None = None,
     budget: Budget | None = None,
+    prices: PriceList | None = None,
 ) -> RunReport:
     """The same from a RunSpec.
 
@@ -154,12 +155,16 @@ def run_spec(
         part_of: the directory of an undertaking that this run is a part of, which is what is resumed if it fails.
         way_on: how an error says to go on, if not with `amemgym resume`.
         budget: what may be spent, where it is that of several runs together.
+        prices: what a new run is counted by, in place of those the spec names.
     """
     watcher = watcher or RunWatcher()
     plan = plan_run(spec, watcher, classes, user_key, dataset, agents)
     if part_of is not None:
         plan.manifest["part_of"] = kind_of(part_of)
     directory = RunDirectory(out or spec.out or default_directory(plan.manifest))
+    if prices is not None:
+        plan.manifest["prices"] = prices.described(priced_models(plan.manifest))
+        plan = replace(plan, prices=prices)
     if spec.prices is None and (begun := directory.manifest_or_none()):
         plan = replace(plan, prices=PriceList.recorded(begun.get("prices") or plan.manifest["prices"]))
     results = Gathering(plan.manifest)

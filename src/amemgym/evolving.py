@@ -150,6 +150,8 @@ def evolve_spec(spec: EvolveSpec, *, out: str | Path | None = None, watcher: Run
         raise_for_failures(training, part_of=directory.path)
         for evolution in evolutions.values():
             directory.write_history(evolution)
+        # as the training run began with: a file of prices may be gone, where this is continued
+        prices = PriceList.recorded(training.scores["cost"]["prices"])
         held_out = run_spec(
             _part(spec.run, split.held_out),
             out=directory.held_out,
@@ -158,10 +160,10 @@ def evolve_spec(spec: EvolveSpec, *, out: str | Path | None = None, watcher: Run
             agents=[agent, *_learned(arms, evolutions)],
             part_of=directory.path,
             budget=budget,
+            prices=prices,
         )
         raise_for_failures(held_out, part_of=directory.path)
-        # a revision is asked of the agent's model, at the rate that the training run began with
-        rate = PriceList.recorded(training.scores["cost"]["prices"]).rate(agent.model or spec.run.model_settings())
+        rate = prices.rate(agent.model or spec.run.model_settings())  # a revision is asked of the agent's model
         summary = summarise_evolution(manifest, agent, arms, evolutions, training.scores, held_out.scores, rate)
         directory.write_summary(summary)
     return EvolveReport(summary, directory.path, training, held_out)

@@ -3,11 +3,13 @@ others, where room is scarce."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 import amemgym
+from amemgym.evolving import resume_evolution
 from amemgym.llm.offline.policy import topics_of
 
 NONE, LEARNED, LAST = "awi-2-0", "awi-2-0+complete", "awi-2-0+complete:last"
@@ -40,3 +42,18 @@ def test_complete_feedback_helps_held_out_users(tmp_path: Path) -> None:
         assert gain["difference"] == pytest.approx(found[name]["overall"] - found[NONE]["overall"])
     # with two users no p is small, and adjusting makes none smaller
     assert all(0.5 <= gain["p"] <= gain["p_adjusted"] <= 1 for gain in report.summary["gains"])
+
+
+def test_what_was_learned_has_its_bill_which_goes_on_without_the_file_of_prices(tmp_path: Path) -> None:
+    (tmp_path / "prices.yaml").write_text("date: 2025-07-01\nmodels: {offline: {input: 2, output: 8}}")
+    small = {"users": 2, "periods": 2, "rounds_later": 1, "probe": False, "upper_bound": False}
+    out, prices = tmp_path / "out", tmp_path / "prices.yaml"
+    first = amemgym.evolve(NONE, "bank:base", "complete", out=out, room=8, prices=prices, **small)
+    used = first.summary["arms"][LEARNED]["used"]["evolve"]
+    assert used["usd"] == pytest.approx((2 * used["input"] + 8 * used["output"]) / 1e6) and used["calls"] > 0
+    assert all(cost > 0 for cost in first.held_out.costs.values())
+
+    prices.unlink()
+    shutil.rmtree(first.held_out.directory)
+    again = resume_evolution(out)
+    assert again.summary == first.summary and again.held_out.scores == first.held_out.scores

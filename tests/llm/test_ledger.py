@@ -4,6 +4,7 @@ what a memory asks while it is written from what it asks while it is read."""
 from __future__ import annotations
 
 import asyncio
+import json
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -83,9 +84,9 @@ class Asks(Memory):
         await self.tools.model.ask(Reply(Context((), (Message("user", text, NOW),))))
 
 
-def test_a_memory_s_writing_and_reading_are_counted_apart_also_in_an_exam() -> None:
+def test_a_memory_s_writing_and_reading_are_counted_apart_also_in_an_exam(tmp_path: Path) -> None:
     async def work() -> Line:
-        line = line_for()
+        line = line_for(Journal(tmp_path / "j"))
         memory = new_memory(Asks, tools_of(Scripted(), line))
         with at("p0/s0/r0"):
             await write_to(memory, [], NOW)
@@ -95,6 +96,7 @@ def test_a_memory_s_writing_and_reading_are_counted_apart_also_in_an_exam() -> N
             await read_from(memory, "", NOW, 1)
         with at("p0/q0/probe", "probe"):
             await read_from(memory, "", NOW, 1)
+        line.journal.close()
         return line
 
     line = asyncio.run(work())
@@ -103,5 +105,6 @@ def test_a_memory_s_writing_and_reading_are_counted_apart_also_in_an_exam() -> N
         "memory read": 2,
         "probe": 1,
     }
-    places = {(address.place, address.role) for address in line.journal._entries}
+    kept = [json.loads(record) for record in (tmp_path / "j").read_text().splitlines()]
+    places = {(record["at"], record["role"]) for record in kept}
     assert ("p0/q0", "memory read") in places and ("p0/s0/r0", "memory write") in places
