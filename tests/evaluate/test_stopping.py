@@ -7,6 +7,7 @@ episode that takes too long fails alone, also where it hangs in a thread that no
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import subprocess
 import sys
@@ -43,8 +44,9 @@ def every_model(monkeypatch: pytest.MonkeyPatch, answer: Callable[[Request], str
 def tokens_in(directory: Path) -> int:
     """Of every reply that is in a journal of the run."""
     found = 0
-    for path in directory.rglob("*.jsonl"):
-        lines = [json.loads(line) for line in path.read_text("ascii").splitlines()]
+    for path in [*directory.rglob("*.jsonl"), *directory.rglob("*.jsonl.gz")]:
+        data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        lines = [json.loads(line) for line in data.splitlines()]
         found += sum(line.get("input", 0) + line.get("output", 0) for line in lines)
     return found
 

@@ -102,7 +102,7 @@ def test_never_more_than_it_allows(seed: int, tmp_path: Path) -> None:
     assert provider.used == budget.spent <= budget.most
     assert budget.most - provider.used < 700  # and what is left is less than a call takes
     kept = Journal(tmp_path / "j")
-    usages = [entry.result().usage for entries in kept._entries.values() for entry in entries]
+    usages = [entry.result().usage for entries in kept._kept.values() for entry in entries]
     assert sum(usage.input + usage.output for usage in usages) == provider.used
 
 
