@@ -5,6 +5,7 @@ python benchmarks/resume.py [--quick]
 
 from __future__ import annotations
 
+import gzip
 import shutil
 import tempfile
 from pathlib import Path
@@ -21,12 +22,13 @@ def forget_results(out: Path) -> None:
 
 
 def halve_journals(out: Path) -> None:
-    """As if it had been killed half way: of every journal the first half is left."""
-    for journal in (out / "journal").rglob("*.jsonl"):
-        lines = journal.read_bytes().splitlines(keepends=True)
-        journal.write_bytes(b"".join(lines[: len(lines) // 2]))
-    for journal in (out / "journal").rglob("*.jsonl.*"):  # compressed ones are of finished episodes
-        if len(journal.name) % 2:
+    """As if it had been killed half way: of every journal the first half is left, not compressed yet."""
+    for journal in [path for path in (out / "journal").rglob("*.jsonl*") if path.is_file()]:
+        packed = journal.suffix == ".gz"
+        data = gzip.decompress(journal.read_bytes()) if packed else journal.read_bytes()
+        lines = data.splitlines(keepends=True)
+        (journal.with_suffix("") if packed else journal).write_bytes(b"".join(lines[: len(lines) // 2]))
+        if packed:
             journal.unlink()
 
 

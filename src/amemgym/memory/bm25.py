@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -20,21 +20,13 @@ from numpy.typing import NDArray
 K1, B = 1.5, 0.75
 
 
-def _places() -> array[int]:
-    return array("q")
-
-
-def _weights() -> array[float]:
-    return array("d")
-
-
 class Postings:
     """Documents by their terms, numbered from 0 in the order in which they were added."""
 
     def __init__(self) -> None:
         self._lengths = array("d")
-        self._documents: dict[str, array[int]] = defaultdict(_places)
-        self._counts: dict[str, array[float]] = defaultdict(_weights)
+        self._documents: dict[str, array[int]] = {}
+        self._counts: dict[str, array[float]] = {}
 
     def __len__(self) -> int:
         return len(self._lengths)
@@ -43,6 +35,8 @@ class Postings:
         """Another document; its number is how many there were."""
         number = len(self._lengths)
         for term, count in Counter(terms).items():
+            if term not in self._documents:
+                self._documents[term], self._counts[term] = array("q"), array("d")
             self._documents[term].append(number)
             self._counts[term].append(count)
         self._lengths.append(len(terms))
@@ -59,8 +53,8 @@ class Postings:
     def copy(self) -> Postings:
         twin = Postings()
         twin._lengths = self._lengths[:]
-        twin._documents.update((term, documents[:]) for term, documents in self._documents.items())
-        twin._counts.update((term, counts[:]) for term, counts in self._counts.items())
+        twin._documents = {term: documents[:] for term, documents in self._documents.items()}
+        twin._counts = {term: counts[:] for term, counts in self._counts.items()}
         return twin
 
     def scores(self, terms: Sequence[str]) -> NDArray[np.float64]:
