@@ -263,7 +263,7 @@ def test_ctrl_c_in_an_offline_run(unbroken: Unbroken, tmp_path: Path) -> None:
     for attempt in range(TRIES):
         directory = tmp_path / str(attempt)
         process = WarmProcess(*unbroken.arguments, "--out", directory)
-        wait_for(process, lambda directory=directory: written(directory) > unbroken.size / 3)
+        wait_for(process, lambda directory=directory: written(directory) > unbroken.size / 2)
         ended = signalled(process, signal.SIGINT)
         if ended is not None and not (directory / "scores.json").exists():
             break
@@ -273,6 +273,16 @@ def test_ctrl_c_in_an_offline_run(unbroken: Unbroken, tmp_path: Path) -> None:
     assert "interrupted" in said and "kept" in said
     succeeded(warm("resume", directory))
     assert scores(directory) == unbroken.scores
+
+
+def test_ctrl_c_before_anything_is_played(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the data is loaded or written: there is no work to be kept yet, and a sentence all the same."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("amemgym.evaluate.rundir.write_users", interrupt)
+    assert "interrupted" in sentence(inside("run", "--data", small, "--agents", "oracle", "--out", "run"), 130)
 
 
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="this system does not show what a process has loaded")

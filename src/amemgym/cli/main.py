@@ -58,6 +58,8 @@ def _run(arguments: list[str]) -> int:
             typer.echo(f"amemgym {__version__}")
             return 0
         code = app(arguments, standalone_mode=False)
+        if code == Interrupted.exit_code:  # typer's own end of Ctrl-C says nothing
+            return _say("interrupted", code)
         return code if isinstance(code, int) else 0
     except AMemGymError as error:
         return _say(str(error), error.exit_code)
