@@ -247,7 +247,7 @@ def test_where_call_after_call_is_put_off_to_the_end_the_run_stops(error: Endpoi
     def answer(text: str, now: float) -> None:
         raise error
 
-    with pytest.raises(EndpointDown, match="Call after call to http://x/v1 ends so$"):
+    with pytest.raises(EndpointDown, match=r"Call after call to http://x/v1 ends so$"):
         played(answer, 50, concurrency=1, attempts=2)
 
 

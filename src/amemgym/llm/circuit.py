@@ -3,7 +3,8 @@
 While the circuit is open the other calls wait and lose none of their tries; whoever is next in the queue tries, at
 growing intervals. Any answer closes it, also a refusal or a 429. What stays without an answer for as many tries as a
 call has is down. So is an endpoint at which calls used up all their tries one after the other and none passed between
-them, where there were too few at once to tell sooner. A call that failed before, when others passed, tells nothing of the endpoint.
+them, where there were too few at once to tell sooner. A call that failed before, when others passed, tells nothing of
+the endpoint.
 """
 
 from __future__ import annotations
