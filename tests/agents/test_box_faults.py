@@ -79,6 +79,11 @@ ENDINGS: dict[str, tuple[Fault, type[ModelError], str]] = {
     "reply a list": (Fault(body='{"reply": ["Hi"]}'), NotAnEndpoint, "has no text 'reply'.*Hi"),
     "usage a number": (Fault(body='{"reply": "Hi", "usage": 7}'), NotAnEndpoint, "'usage'"),
     "usage in part": (Fault(body='{"reply": "Hi", "usage": {"input": 7}}'), NotAnEndpoint, "'usage'"),
+    "usage beyond all": (
+        Fault(body='{"reply": "Hi", "usage": {"input": 1' + "0" * 400 + ', "output": 1}}'),
+        NotAnEndpoint,
+        "'usage'",
+    ),
     "usage below 0": (Fault(body='{"reply": "Hi", "usage": {"input": 7, "output": -1}}'), NotAnEndpoint, "'usage'"),
     "cut off": (Fault(body="{", headers={"Content-Length": "99"}), EndpointUnavailable, "cannot be reached"),
 }

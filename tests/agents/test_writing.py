@@ -134,6 +134,21 @@ def test_a_failure_is_told_once_by_what_is_asked_next() -> None:
     asyncio.run(talk())
 
 
+def test_several_may_wait_for_one_write() -> None:
+    async def talk() -> list[Any]:
+        held = Held()
+        agent = record_keeper(held)
+        await agent.reply(said(0))
+        await held.begun.wait()
+        waiting = asyncio.gather(agent.freeze(), agent.holdings(), agent.written())
+        await asyncio.sleep(0)
+        held.go.set()
+        return await waiting
+
+    _, holdings, _ = asyncio.run(talk())
+    assert holdings
+
+
 def test_letting_go_ends_the_write() -> None:
     async def talk() -> list[str]:
         held = Held()

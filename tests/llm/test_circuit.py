@@ -217,6 +217,40 @@ def test_an_answer_between_them_makes_it_another_silence() -> None:
     assert len({error.silence for error in ended}) == 3
 
 
+BUSY = [EndpointUnavailable("Slow down.", None, 429), EndpointUnavailable("Conflict.", None, 409)]
+
+
+@pytest.mark.parametrize("error", BUSY, ids=str)
+def test_calls_that_give_up_while_others_pass_end_alone(error: EndpointUnavailable) -> None:
+    """Each gets an answer every time, as those between them do: nothing is down."""
+    clock, ended = FakeClock(), []
+
+    def answer(text: str, now: float) -> None:
+        if int(text.split()[1]) % 5 == 4:
+            raise error
+
+    door = Door(Place(answer, clock), Limiter(Limits(1, 2), clock=clock))
+
+    async def play() -> None:
+        for number in range(5 * (EXHAUSTED + 1)):
+            try:
+                await door.complete(request_for(reply_to(f"call {number}")))
+            except EndpointUnavailable as failure:
+                ended.append(failure)
+
+    clock.run(play())
+    assert [type(failure) for failure in ended] == [EndpointUnavailable] * (EXHAUSTED + 1)
+
+
+@pytest.mark.parametrize("error", BUSY, ids=str)
+def test_where_call_after_call_is_put_off_to_the_end_the_run_stops(error: EndpointUnavailable) -> None:
+    def answer(text: str, now: float) -> None:
+        raise error
+
+    with pytest.raises(EndpointDown, match=r"Call after call to http://x/v1 ends so$"):
+        played(answer, 50, concurrency=1, attempts=2)
+
+
 def test_a_stuck_call_holds_nobody() -> None:
     """It keeps its own place until it times out; all others go on in the others."""
     clock = FakeClock()

@@ -195,6 +195,36 @@ def test_a_proxy_is_for_addresses_elsewhere(monkeypatch: pytest.MonkeyPatch) -> 
         assert (proxy.arrived, here.arrived) == (1, 1)
 
 
+@pytest.mark.parametrize(
+    "form", ["{}:hunter22@127.0.0.1:port", "http://{}:hunter22@", "socks5://{}:hunter22@127.0.0.1:1"]
+)
+def test_a_proxy_that_cannot_be_used_is_told_without_its_password(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", form.format("alice"))
+    error = ended("http://model.invalid/v1")
+    assert type(error) is EndpointUnavailable
+    assert "the proxy that the environment names is no address" in str(error)
+    assert not any("hunter22" in shown for shown in chain(error))
+
+
+def test_a_proxy_may_be_named_without_http(monkeypatch: pytest.MonkeyPatch) -> None:
+    with MockOpenAI() as proxy:
+        monkeypatch.setenv("http_proxy", f"127.0.0.1:{proxy.port}")
+        assert "POST http://model.invalid/v1/chat/completions" in str(ended("http://model.invalid/v1"))
+
+
+def test_a_proxy_behind_https_is_not_trusted_blindly(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+
+    def certificates() -> ssl.SSLContext:
+        asked.append(True)
+        return ssl.create_default_context()
+
+    monkeypatch.setattr(transport, "certificates", certificates)
+    monkeypatch.setenv("http_proxy", "https://127.0.0.1:1")
+    assert "cannot be reached" in str(ended("http://model.invalid/v1"))
+    assert asked
+
+
 @pytest.mark.parametrize("variable", [None, "SSL_CERT_FILE", "SSL_CERT_DIR"])
 def test_whose_certificates_are_trusted(variable: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """certifi's, but where the environment names others."""

@@ -186,12 +186,13 @@ class ConversationalAgent:
 
     async def written(self) -> None:
         """Wait until what was said is in the memory, as all else here does. Raises what the write raised, once."""
-        if self._writing is None:
+        writing = self._writing
+        if writing is None:
             return
         try:
-            await asyncio.shield(self._writing)  # who is cancelled here leaves it to `aclose`
+            await asyncio.shield(writing)  # who is cancelled here leaves it to `aclose`
         finally:
-            if self._writing.done():
+            if writing.done() and self._writing is writing:  # others may have waited for it too
                 self._writing = None
         if self._adopted is not None:
             policy, self._adopted = self._adopted, None

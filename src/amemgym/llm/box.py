@@ -21,6 +21,7 @@ from amemgym.errors import NoContent
 from amemgym.llm.address import checked_url
 from amemgym.llm.boxclient import BoxClient, EpisodeUnknown
 from amemgym.llm.models import AGENT_KEY, ModelSettings, find_key
+from amemgym.llm.openai_usage import as_count
 from amemgym.llm.provider import Completion, Request, Usage, estimate_usage
 from amemgym.messages import TIME_FORMAT, Message
 from amemgym.tasks import Act, Ask, Listen, Turn
@@ -91,7 +92,7 @@ class Box:
             raise self._client.wrong(call, "has no text 'reply'", answer)
         if usage is None:
             cost = estimate_usage([message], reply)
-        elif isinstance(usage, dict) and all(_is_count(usage.get(name)) for name in ("input", "output")):
+        elif isinstance(usage, dict) and all(as_count(usage.get(name)) is not None for name in ("input", "output")):
             cost = Usage(usage["input"], usage["output"])
         else:
             raise self._client.wrong(call, 'has a \'usage\' that is not {"input": tokens, "output": tokens}', answer)
@@ -144,10 +145,6 @@ async def reach(settings: ModelSettings) -> None:
         await box.begin("check")
     finally:
         await box.aclose()
-
-
-def _is_count(value: object) -> bool:
-    return type(value) is int and value >= 0
 
 
 def _time(time: datetime | None) -> str | None:

@@ -2,8 +2,9 @@
 
 While the circuit is open the other calls wait and lose none of their tries; whoever is next in the queue tries, at
 growing intervals. Any answer closes it, also a refusal or a 429. What stays without an answer for as many tries as a
-call has is down. So is an endpoint at which calls used up all their tries one after the other, where there were too few
-at once to tell sooner. A call that failed before, when others passed, tells nothing of the endpoint.
+call has is down. So is an endpoint at which calls used up all their tries one after the other and none passed between
+them, where there were too few at once to tell sooner. A call that failed before, when others passed, tells nothing of
+the endpoint.
 """
 
 from __future__ import annotations
@@ -62,9 +63,9 @@ class Circuit:
         if trying:
             self._trying = False
 
-    def answered(self) -> None:
-        """Something came back."""
-        if self.missed:
+    def answered(self, passed: bool) -> None:
+        """Something came back; `passed` where the call need not be made again."""
+        if self.missed or (passed and self._exhausted):
             self.missed = 0
             self.silence += 1
             self._unanswered.clear()

@@ -226,7 +226,7 @@ class Door:
         if error.is_busy and not too_long:
             wait = limiter.busy(held, error.retry_after)
         elif error.is_answer and not too_long:
-            limiter.answered(held)
+            limiter.answered(held, passed=False)
             wait = limiter.backoff.after(tried)
         else:
             counts, down = limiter.unanswered(held, call, str(error))

@@ -119,9 +119,10 @@ class Limiter:
             if stopwatch is not None:
                 stopwatch.goes_on()
 
-    def answered(self, held: Pass, tokens: int | None = None) -> None:
-        """The try ended with an answer, which took so many tokens, if that is known."""
-        self.circuit.answered()
+    def answered(self, held: Pass, tokens: int | None = None, *, passed: bool = True) -> None:
+        """The try ended with an answer, which took so many tokens, if that is known; `passed` where the call need not
+        be made again."""
+        self.circuit.answered(passed)
         if self._allowed < self._concurrency and held.cuts == self._cuts:
             self._allowed = min(self._concurrency, self._allowed + 1 / self._allowed)
         if held.cuts == self._cuts:
@@ -132,7 +133,7 @@ class Limiter:
 
     def busy(self, held: Pass, retry_after: float | None) -> float:
         """The endpoint answered that it is asked too much; seconds that all its calls wait now."""
-        self.circuit.answered()
+        self.circuit.answered(passed=False)
         if held.cuts == self._cuts:  # the others that were under way with it tell nothing new
             self._cuts += 1
             self._strained += 1
@@ -168,8 +169,12 @@ class Limiter:
 
     def is_down(self, why: Exception) -> EndpointDown:
         """The error of an endpoint that is down."""
-        tried = f"{self.circuit.missed} tries in {self.circuit.silent_for(self.clock.now()):.0f} s"
-        error = EndpointDown(f"{str(why).rstrip('.')}. Nothing that {self.name} is asked gets an answer ({tried})")
+        if self.circuit.missed:
+            tried = f"{self.circuit.missed} tries in {self.circuit.silent_for(self.clock.now()):.0f} s"
+            told = f"Nothing that {self.name} is asked gets an answer ({tried})"
+        else:
+            told = f"Call after call to {self.name} ends so"
+        error = EndpointDown(f"{str(why).rstrip('.')}. {told}")
         error.silence = (self.name, self.circuit.silence)
         return error
 

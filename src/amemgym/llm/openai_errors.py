@@ -29,6 +29,9 @@ RETRIED_STATUSES = (408, 409, 425, 429)
 #: parameters a run can do without: prompts that want JSON say so in words as well
 OPTIONAL_PARAMETERS = ("max_tokens", "max_completion_tokens", "temperature", "response_format")
 
+#: characters of what an endpoint says that are looked at; a pattern may take the square of it
+_LOOKED_AT = 10_000
+
 _OVERFLOW = re.compile(
     r"context[ _]length|maximum context|context window|context size|too many tokens|(prompt|input) is too long"
     r"|maximum prompt length|input token count.*exceeds|exceeds the maximum allowed length",
@@ -81,7 +84,7 @@ class Refusal:
 
     @property
     def text(self) -> str:
-        return f"{self.code} {self.message}"
+        return f"{self.code[:_LOOKED_AT]} {self.message[:_LOOKED_AT]}"
 
     def refuses(self, sent: Mapping[str, Any]) -> str | None:
         """The parameter that it refuses, of those sent that we can do without."""
@@ -141,7 +144,7 @@ def _said(text: str) -> Mapping[str, Any]:
 
 def _quoted(message: str) -> str:
     """What the server said, in one line with a full stop, shortened, without keys."""
-    line = " ".join(redact(message).split())
+    line = " ".join(redact(message)[:_LOOKED_AT].split())
     return (line[:300] + "…" if len(line) > 300 else line).rstrip(".") + "."
 
 
@@ -156,5 +159,5 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
         if re.fullmatch(r"\s*\d+(\.\d+)?\s*", value):
             return float(value)
         return max(0.0, parsedate_to_datetime(value).timestamp() - time())
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None

@@ -28,11 +28,11 @@ def read_usage(said: Any) -> Usage | None:
     """The usage, or None where input and output are not both counted."""
     if not isinstance(said, dict):
         return None
-    read, written = _count(said.get("prompt_tokens")), _count(said.get("completion_tokens"))
+    read, written = as_count(said.get("prompt_tokens")), as_count(said.get("completion_tokens"))
     if read is None or written is None:
         return None
     cached, reasoning = _first(said, _CACHED), _first(said, _REASONING)
-    if reasoning and _count(said.get("total_tokens")) == read + written + reasoning:
+    if reasoning and as_count(said.get("total_tokens")) == read + written + reasoning:
         written += reasoning  # some count it apart; it is paid for as output all the same
     return Usage(
         read,
@@ -47,10 +47,11 @@ def _first(said: dict[str, Any], places: tuple[tuple[str, ...], ...]) -> int | N
         value: Any = said
         for name in place:
             value = value.get(name) if isinstance(value, dict) else None
-        if (count := _count(value)) is not None:
+        if (count := as_count(value)) is not None:
             return count
     return None
 
 
-def _count(value: Any) -> int | None:
+def as_count(value: Any) -> int | None:
+    """The value, where it is a number of tokens; None where it is something else."""
     return value if type(value) is int and 0 <= value < _MOST else None

@@ -97,7 +97,7 @@ class Client:
         aiohttp = self._aiohttp
         self._proxy = proxy_for(self._url)
         # limit=0: none; certificates take 20 ms to be read
-        secure = urlsplit(self._url).scheme == "https"
+        secure = "https" in (urlsplit(self._url).scheme, urlsplit(self._proxy or "").scheme)
         connector = aiohttp.TCPConnector(limit=0, ssl=certificates() if secure else False)
         self._session = aiohttp.ClientSession(
             headers=self._headers,
@@ -109,13 +109,28 @@ class Client:
 
 
 def proxy_for(url: str) -> str | None:
-    """The environment's proxy for an address elsewhere; what runs on this machine is called directly."""
+    """The environment's proxy for an address elsewhere; what runs on this machine is called directly. Raises
+    Unreachable where it is no address of an HTTP proxy."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     if _is_this_machine(host) or proxy_bypass(host):
         return None
     proxies = getproxies()
-    return proxies.get(parts.scheme) or proxies.get("all")
+    found = proxies.get(parts.scheme) or proxies.get("all")
+    return _usable(found) if found else None
+
+
+def _usable(proxy: str) -> str:
+    """The proxy's address with its scheme, which may be left out. A client's own error would show its password."""
+    proxy = proxy if "://" in proxy else f"http://{proxy.lstrip('/')}"
+    try:
+        parts = urlsplit(proxy)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:  # a port that is no number, half a bracket
+        usable = False
+    if not usable:
+        raise Unreachable("the proxy that the environment names is no address such as http://proxy:3128")
+    return proxy
 
 
 def certificates() -> ssl.SSLContext:
