@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 from pathlib import Path
@@ -104,6 +105,25 @@ def test_an_unfinished_shard_is_merged_with_its_journals(
     resumed = every_model(monkeypatch)
     amemgym.resume(tmp_path / "two")
     assert len(rest.requests) == len(resumed.requests) > 0
+
+
+def test_of_two_that_did_not_finish_an_episode_the_one_with_more_replies_counts(
+    played: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where its journal is at rest, and so the smaller file."""
+    ended, begun = copied(played / "two", tmp_path / "ended"), copied(played / "two", tmp_path / "begun")
+    for run in (ended, begun):
+        next(run.glob("episodes/native-*/*.json")).unlink()
+    (packed,) = begun.glob("journal/native-*/*.gz")
+    lines = gzip.decompress(packed.read_bytes()).splitlines(keepends=True)
+    packed.unlink()
+    packed.with_suffix("").write_bytes(b"".join(lines[: len(lines) // 2]))
+    assert packed.with_suffix("").stat().st_size > next(ended.glob("journal/native-*/*.gz")).stat().st_size
+    amemgym.merge([played / "one", begun], out=tmp_path / "m")
+    amemgym.merge([played / "one", begun, ended], out=tmp_path / "m")
+    model = every_model(monkeypatch)
+    amemgym.resume(tmp_path / "m")
+    assert scores(tmp_path / "m") == scores(played / "whole") and model.requests == []
 
 
 def test_a_merge_that_was_killed_is_made_again(played: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

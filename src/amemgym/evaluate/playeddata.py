@@ -24,10 +24,7 @@ def write_users(path: Path, scenarios: Iterable[Scenario]) -> None:
 
 def digest_of_users(scenarios: Iterable[Scenario]) -> str:
     """The sha256 of the file they would be written to."""
-    hasher = hashlib.sha256()
-    for piece in _pieces(scenarios):
-        hasher.update(piece)
-    return hasher.hexdigest()
+    return files.sha256_of(_pieces(scenarios))
 
 
 def digest_of_file(path: Path) -> str:
