@@ -169,6 +169,30 @@ def test_only_shards_of_one_run_are_merged(played: Path, tmp_path: Path, monkeyp
     assert not (tmp_path / "m").exists()
 
 
+def test_a_shard_s_conversations_are_given_to_its_users_alone(
+    played: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every_model(monkeypatch)
+    ids = [scenario.id for scenario in RunDirectory(played / "one").dataset()]
+    with pytest.raises(UsageError, match=f"no whole conversation with user {ids[1]}; it is a shard; bring all"):
+        amemgym.run(off_policy=played / "one", agents="rag", out=tmp_path / "r")
+    report = amemgym.run(off_policy=played / "one", agents="rag", only=(ids[0], ids[2]), out=tmp_path / "r")
+    assert report["rag"]["users"] == 2
+
+
+def test_shards_that_count_by_other_prices_are_told_of(played: Path, tmp_path: Path) -> None:
+    heard, other = Heard(), copied(played / "two", tmp_path / "two")
+    manifest = json.loads((other / "manifest.json").read_text())
+    manifest["prices"]["source"] = "prices.yaml"
+    (other / "manifest.json").write_text(json.dumps(manifest))
+    merged = amemgym.merge([played / "one", other], out=tmp_path / "m", watcher=heard)
+    assert heard.sentences == [
+        f"the shards were begun with different prices; those of {played / 'one'} count. Others: amemgym score"
+        f" {tmp_path / 'm'} --prices FILE"
+    ]
+    assert merged.scores["cost"]["prices"] == RunDirectory(played / "one").manifest()["prices"]
+
+
 def test_two_results_of_one_episode_are_an_error(played: Path, tmp_path: Path) -> None:
     other = copied(played / "two", tmp_path / "other")
     path = next(other.glob("episodes/native-*/*.json"))

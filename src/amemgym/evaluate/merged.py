@@ -76,6 +76,8 @@ class Merge:
         #: the manifest of the whole run
         self.manifest = first
         self._manifests = manifests
+        #: the one whose prices count, where they are not the same in all
+        self.priced_by = self._parts[0].path if any(m.get("prices") != first.get("prices") for m in manifests) else None
 
     def write(self, directory: RunDirectory) -> Merged:
         """Bring everything into a directory, which the caller holds.
