@@ -182,11 +182,11 @@ def run_spec(
         if journals is not None:
             directory.take_journals(journals, [agent.name for agent in plan.agents])
         outcome = wait_for(run.play)
-        report = _report(manifest, results.results(), directory, outcome.failures)
         if isinstance(outcome.stopped, AMemGymError) and not isinstance(outcome.stopped, UsageError):
             outcome.stopped.args = (continue_with(str(outcome.stopped), part_of or directory.path, way_on),)
         if outcome.stopped is not None:
             raise outcome.stopped
+        report = _report(manifest, results.results(), directory, outcome.failures)
         directory.write_scores(report.scores)
     return report
 
