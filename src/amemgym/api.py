@@ -28,6 +28,7 @@ from amemgym.evaluate import (
     priced_models,
 )
 from amemgym.evaluate.claimed import kind_of
+from amemgym.evaluate.playeddata import are_played
 from amemgym.evolution import EVOLUTION
 from amemgym.generate import load_dataset
 from amemgym.llm import Budget, know_keys
@@ -307,7 +308,11 @@ def compare(on: str | Path, off: str | Path) -> Comparison:
         RunDirectoryError: where one of them is no run, or has no finished episode.
     """
     know_keys()
-    return compare_runs(_played(on), _played(off))
+    first, second = _played(on), _played(off)
+    ours, other = first.manifest["data"]["played"], second.manifest["data"]
+    if ours != other["played"] and are_played(ours, RunDirectory(off).scenarios()):
+        second = replace(second, manifest={**second.manifest, "data": {**other, "played": ours}})
+    return compare_runs(first, second)
 
 
 def _played(directory: str | Path) -> Played:

@@ -27,6 +27,15 @@ def digest_of_users(scenarios: Iterable[Scenario]) -> str:
     return files.sha256_of(_pieces(scenarios))
 
 
+def are_played(digest: str, scenarios: Iterable[Scenario]) -> bool:
+    """Whether these are the users that a manifest's `played` stands for, also one of a version before 0.7, which wrote
+    the same users in another form."""
+    users = list(scenarios)
+    if digest == digest_of_users(users):
+        return True
+    return digest == files.sha256(clean_text([user.model_dump() for user in users], files.pretty_json).encode())
+
+
 def digest_of_file(path: Path) -> str:
     """The sha256 of a file. Raises OSError."""
     with path.open("rb") as file:
