@@ -28,6 +28,7 @@ from amemgym.evaluate import (
     priced_models,
 )
 from amemgym.evaluate.claimed import kind_of
+from amemgym.evaluate.playeddata import are_played
 from amemgym.evolution import EVOLUTION
 from amemgym.generate import load_dataset
 from amemgym.llm import Budget, know_keys
@@ -182,11 +183,11 @@ def run_spec(
         if journals is not None:
             directory.take_journals(journals, [agent.name for agent in plan.agents])
         outcome = wait_for(run.play)
-        report = _report(manifest, results.results(), directory, outcome.failures)
         if isinstance(outcome.stopped, AMemGymError) and not isinstance(outcome.stopped, UsageError):
             outcome.stopped.args = (continue_with(str(outcome.stopped), part_of or directory.path, way_on),)
         if outcome.stopped is not None:
             raise outcome.stopped
+        report = _report(manifest, results.results(), directory, outcome.failures)
         directory.write_scores(report.scores)
     return report
 
@@ -307,7 +308,11 @@ def compare(on: str | Path, off: str | Path) -> Comparison:
         RunDirectoryError: where one of them is no run, or has no finished episode.
     """
     know_keys()
-    return compare_runs(_played(on), _played(off))
+    first, second = _played(on), _played(off)
+    ours, other = first.manifest["data"]["played"], second.manifest["data"]
+    if ours != other["played"] and are_played(ours, RunDirectory(off).scenarios()):
+        second = replace(second, manifest={**second.manifest, "data": {**other, "played": ours}})
+    return compare_runs(first, second)
 
 
 def _played(directory: str | Path) -> Played:

@@ -22,7 +22,7 @@ def merge(
             the same.
         out: where the run is made (default: runs/<data>-<model>-<fingerprint>, where it would have been made
             unsharded); where it was begun, it goes on.
-        watcher: is told what is missing.
+        watcher: is told what is missing, and where the shards' prices differ.
 
     Raises:
         AMemGymError: one of `amemgym.errors`; RunDirectoryError or UsageError where they are not shards of one run.
@@ -31,7 +31,13 @@ def merge(
     found = Merge(directories)
     place = RunDirectory(out or default_directory(found.manifest))
     with place.lock():
+        is_new = not place.is_claimed
         merged = found.write(place)
+        if watcher is not None and found.priced_by is not None and is_new:
+            watcher.said(
+                f"the shards were begun with different prices; those of {found.priced_by} count. Others: amemgym score"
+                f" {shlex.quote(str(place.path))} --prices FILE"
+            )
         if watcher is not None and not merged.is_whole:
             watcher.said(_missing(merged, place.path))
         return score(place.path)

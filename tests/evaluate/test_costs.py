@@ -215,5 +215,7 @@ def test_an_episode_of_an_earlier_version_is_scored_with_its_one_memory_role(
     old = api.score(tmp_path / "r", prices=prices)
     assert old["awe"]["memory_calls"] == first["awe"]["memory_calls"] > 0
     assert old["awe"]["calls"] == first["awe"]["calls"] and old["awe"]["tokens"]["cached"] is None
+    parted = [f"memory_{part}_{what}" for part in ("write", "read") for what in ("calls", "tokens")]
+    assert [old["awe"][name] for name in parted] == [None] * 4, "only their sum is known"
     part = old["awe"]["cost"]["by_role"]["memory"]
     assert part["usd"] == pytest.approx(part["calls"] * 500e-6), "what was not told is not taken off"

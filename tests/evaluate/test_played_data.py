@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import amemgym
-from amemgym import secrets
+from amemgym import files, secrets
 from amemgym.api import RunReport
-from amemgym.errors import RunDirectoryError
+from amemgym.errors import RunDirectoryError, UsageError
 from amemgym.evaluate import RunDirectory
+from amemgym.memorybench.exporting.export import export_runs
 from amemgym.scenario import load_dataset
 from tests.scenario.build import as_bytes, edited, put, small_user
 
@@ -113,3 +115,32 @@ def test_data_that_is_not_what_was_played_is_told_in_one_sentence(how: str, tmp_
     path = tmp_path / "r" / "data.json"
     path.write_bytes(damaged(path.read_text(), how))
     refused(tmp_path / "r")
+
+
+def as_before(run: Path, out: Path, **changed: str) -> Path:
+    """A copy as a version before 0.7 kept it: the same users (but for what is `changed` of them) in another form, and
+    its hash."""
+    shutil.copytree(run, out)
+    users = [{**scenario.model_dump(), **changed} for scenario in RunDirectory(run).dataset()]
+    kept = files.pretty_json(users).encode()
+    (out / "data.json").write_bytes(kept)
+    manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
+    manifest["data"]["played"] = files.sha256(kept)
+    (out / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    return out
+
+
+def test_the_same_users_are_the_same_in_an_earlier_version_s_form(tmp_path: Path) -> None:
+    new = quick(tmp_path / "new").directory
+    old = as_before(new, tmp_path / "old")
+    assert amemgym.score(old, write=False).scores == amemgym.score(new, write=False).scores
+    for runs in ((old, new), (new, old)):
+        (agent,) = amemgym.compare(*runs).agents
+        assert agent.users == 2 and agent.overall.value == 0
+    before = as_before(quick(tmp_path / "seed", seed=1).directory, tmp_path / "before")
+    export_runs([before], tmp_path / "archive")
+    assert export_runs([new], tmp_path / "archive").total == 2
+    other = as_before(new, tmp_path / "other", note="another")
+    for runs in ((other, new), (new, other)):
+        with pytest.raises(UsageError, match="play other users"):
+            amemgym.compare(*runs)

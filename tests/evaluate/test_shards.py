@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 from pathlib import Path
@@ -106,6 +107,25 @@ def test_an_unfinished_shard_is_merged_with_its_journals(
     assert len(rest.requests) == len(resumed.requests) > 0
 
 
+def test_of_two_that_did_not_finish_an_episode_the_one_with_more_replies_counts(
+    played: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where its journal is at rest, and so the smaller file."""
+    ended, begun = copied(played / "two", tmp_path / "ended"), copied(played / "two", tmp_path / "begun")
+    for run in (ended, begun):
+        next(run.glob("episodes/native-*/*.json")).unlink()
+    (packed,) = begun.glob("journal/native-*/*.gz")
+    lines = gzip.decompress(packed.read_bytes()).splitlines(keepends=True)
+    packed.unlink()
+    packed.with_suffix("").write_bytes(b"".join(lines[: len(lines) // 2]))
+    assert packed.with_suffix("").stat().st_size > next(ended.glob("journal/native-*/*.gz")).stat().st_size
+    amemgym.merge([played / "one", begun], out=tmp_path / "m")
+    amemgym.merge([played / "one", begun, ended], out=tmp_path / "m")
+    model = every_model(monkeypatch)
+    amemgym.resume(tmp_path / "m")
+    assert scores(tmp_path / "m") == scores(played / "whole") and model.requests == []
+
+
 def test_a_merge_that_was_killed_is_made_again(played: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = contents(played / "whole")
     for files in (1, 3, 8, 14):
@@ -147,6 +167,30 @@ def test_only_shards_of_one_run_are_merged(played: Path, tmp_path: Path, monkeyp
         amemgym.run(out=tmp_path / "s", **{**RUN, "seed": 2})
         amemgym.merge([played / "one"], out=tmp_path / "s")
     assert not (tmp_path / "m").exists()
+
+
+def test_a_shard_s_conversations_are_given_to_its_users_alone(
+    played: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every_model(monkeypatch)
+    ids = [scenario.id for scenario in RunDirectory(played / "one").dataset()]
+    with pytest.raises(UsageError, match=f"no whole conversation with user {ids[1]}; it is a shard; bring all"):
+        amemgym.run(off_policy=played / "one", agents="rag", out=tmp_path / "r")
+    report = amemgym.run(off_policy=played / "one", agents="rag", only=(ids[0], ids[2]), out=tmp_path / "r")
+    assert report["rag"]["users"] == 2
+
+
+def test_shards_that_count_by_other_prices_are_told_of(played: Path, tmp_path: Path) -> None:
+    heard, other = Heard(), copied(played / "two", tmp_path / "two")
+    manifest = json.loads((other / "manifest.json").read_text())
+    manifest["prices"]["source"] = "prices.yaml"
+    (other / "manifest.json").write_text(json.dumps(manifest))
+    merged = amemgym.merge([played / "one", other], out=tmp_path / "m", watcher=heard)
+    assert heard.sentences == [
+        f"the shards were begun with different prices; those of {played / 'one'} count. Others: amemgym score"
+        f" {tmp_path / 'm'} --prices FILE"
+    ]
+    assert merged.scores["cost"]["prices"] == RunDirectory(played / "one").manifest()["prices"]
 
 
 def test_two_results_of_one_episode_are_an_error(played: Path, tmp_path: Path) -> None:

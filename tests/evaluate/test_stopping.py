@@ -94,6 +94,17 @@ def test_a_run_in_several_goes_has_the_scores_of_one(
     assert json.dumps(report.scores) == whole.scores
 
 
+def test_what_stopped_a_run_is_told_whatever_else_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    every_model(monkeypatch, sensible)
+    with pytest.raises(BudgetSpent):
+        amemgym.run("starter", "native", out=tmp_path / "r", budget=500, **SMALL)
+    damaged = tmp_path / "r" / "failed" / "native" / "x.json"
+    damaged.parent.mkdir(parents=True)
+    damaged.write_text("{")
+    with pytest.raises(BudgetSpent):
+        amemgym.resume(tmp_path / "r")
+
+
 def test_a_resume_may_be_given_another_budget_or_none(tmp_path: Path) -> None:
     with pytest.raises(BudgetSpent, match="is spent: 0 of 100 tokens"):
         amemgym.run("starter", "native", out=tmp_path / "r", budget="100", users=1, periods=1)

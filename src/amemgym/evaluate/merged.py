@@ -19,11 +19,12 @@ from amemgym.clean import differences
 from amemgym.errors import RunDirectoryError, StorageError, UsageError
 from amemgym.evaluate.rundir import RunDirectory
 from amemgym.evaluate.shard import Shard, played_users, shard_of, whole
+from amemgym.llm import atrest
 
 
 @dataclass(frozen=True)
 class _Item:
-    """One episode or upper bound by its places in a directory: `journal` without what its names end in."""
+    """One episode or upper bound by its places in a directory: `journal` as it is called while it grows."""
 
     named: str
     user: int
@@ -75,6 +76,8 @@ class Merge:
         #: the manifest of the whole run
         self.manifest = first
         self._manifests = manifests
+        #: the one whose prices count, where they are not the same in all
+        self.priced_by = self._parts[0].path if any(m.get("prices") != first.get("prices") for m in manifests) else None
 
     def write(self, directory: RunDirectory) -> Merged:
         """Bring everything into a directory, which the caller holds.
@@ -137,7 +140,7 @@ def _take(item: _Item, into: Path, places: Sequence[Path]) -> bool:
             with suppress(OSError):
                 (into / item.failed).unlink(missing_ok=True)
         return True
-    begun = max(places, key=lambda place: sum(path.stat().st_size for path in _journals(item, place)))
+    begun = max(places, key=lambda place: len(atrest.kept(place / item.journal)))
     if begun != into:
         _copy_journal(item, begun, into)
     if item.failed is not None:
@@ -167,18 +170,9 @@ def _timeless(text: bytes, path: Path) -> Any:
     return value
 
 
-def _journals(item: _Item, place: Path) -> list[Path]:
-    """The item's journal, as it grows or at rest."""
-    return [path for ending in ("", ".gz") if (path := place / f"{item.journal}{ending}").exists()]
-
-
 def _copy_journal(item: _Item, place: Path, into: Path) -> None:
-    found = _journals(item, place)
-    for path in _journals(item, into):
-        if path.name not in {source.name for source in found}:
-            path.unlink(missing_ok=True)  # an earlier state of the same, by its other name
-    for source in found:
-        _copy(source, into / source.relative_to(place))
+    if atrest.is_kept(place / item.journal):
+        atrest.copy(place / item.journal, into / item.journal)
 
 
 def _copy(source: Path, to: Path) -> None:

@@ -69,6 +69,8 @@ def read_recorded(place: Path, agent: str | None, dataset: Dataset) -> Recorded:
             if missing:
                 more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
                 way = f"finish it with: amemgym resume {place}, or take fewer --users"
+                if manifest["compared"].get("shard"):
+                    way = "it is a shard; bring all together with amemgym merge first, or name its users with --only"
                 if manifest["compared"].get("imported"):
                     way = "import results that have its interactions, or take fewer --users or --periods"
                 raise UsageError(

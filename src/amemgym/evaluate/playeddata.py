@@ -24,10 +24,16 @@ def write_users(path: Path, scenarios: Iterable[Scenario]) -> None:
 
 def digest_of_users(scenarios: Iterable[Scenario]) -> str:
     """The sha256 of the file they would be written to."""
-    hasher = hashlib.sha256()
-    for piece in _pieces(scenarios):
-        hasher.update(piece)
-    return hasher.hexdigest()
+    return files.sha256_of(_pieces(scenarios))
+
+
+def are_played(digest: str, scenarios: Iterable[Scenario]) -> bool:
+    """Whether these are the users that a manifest's `played` stands for, also one of a version before 0.7, which wrote
+    the same users in another form."""
+    users = list(scenarios)
+    if digest == digest_of_users(users):
+        return True
+    return digest == files.sha256(clean_text([user.model_dump() for user in users], files.pretty_json).encode())
 
 
 def digest_of_file(path: Path) -> str:

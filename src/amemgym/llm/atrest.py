@@ -41,9 +41,11 @@ def journals_in(folder: Path) -> list[Path]:
 
 
 def copy(journal: Path, to: Path) -> None:
-    """Copy a journal, in the form it is in, whole or not at all. Raises StorageError."""
+    """Copy a journal, in the form it is in, whole or not at all, in place of what is there in either form. Raises
+    StorageError."""
     lines, is_packed = _latest(journal)
     files.write_bytes_atomically(packed(to) if is_packed else to, _zipped(lines) if is_packed else lines)
+    _remove(to if is_packed else packed(to))
 
 
 def put_to_rest(path: Path) -> None:

@@ -48,12 +48,14 @@ class Costs:
         self._prices = PriceList.recorded(manifest.get("prices"))
 
     def of_agent(self, agent: Mapping[str, Any], episodes: Sequence[EpisodeResult]) -> dict[str, Any]:
-        """Tokens and calls as `_TOGETHER` has them, and `cost`; None where an import has no record of them."""
+        """Tokens and calls as `_TOGETHER` has them, and `cost`; None where there is no record of them."""
         ledgers = [episode.ledger for episode in episodes]
         found: dict[str, Any] = {}
         for prefix, roles in _TOGETHER.items():
             used = _used(ledgers, roles)
             known = used["calls"] > 0 or not agent.get("imported")
+            if prefix in ("memory_write_", "memory_read_") and any(MEMORY in ledger for ledger in ledgers):
+                known = False  # an earlier version's run, which has only the sum of both
             tokens = {name: used[name] for name in ("input", "cached", "output", "reasoning", "estimated")}
             found |= {f"{prefix}tokens": tokens if known else None, f"{prefix}calls": used["calls"] if known else None}
         return found | {"cost": self._agent_cost(agent, ledgers)}

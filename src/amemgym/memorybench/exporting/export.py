@@ -137,7 +137,7 @@ class _Archive:
                 played.setdefault(entry.set_name, (data, f"{self.root} has {entry.cell}, which"))
         for run in runs:
             data, has = played.setdefault(run.set_name, (run.played, f"{run.directory.path}"))
-            if data != run.played:
+            if not run.plays(data):
                 raise UsageError(
                     f"{has} plays other users or periods of '{run.set_name}' than {run.directory.path}, and their items"
                     " would be taken for the same; give this set another name with --set-name, or choose another --out"

@@ -14,6 +14,7 @@ from typing import Any
 
 from amemgym.errors import RunDirectoryError, UsageError
 from amemgym.evaluate import EpisodeResult, RunDirectory, UpperBoundResult
+from amemgym.evaluate.playeddata import are_played
 from amemgym.memorybench.entry import Cell
 from amemgym.memorybench.exporting.named import cell_of, manifest_name, run_id_of
 from amemgym.scenario import Scenario
@@ -52,6 +53,10 @@ class PlayedRun:
     def played(self) -> str:
         """The hash of the users and periods that are played."""
         return str(self.manifest["data"]["played"])
+
+    def plays(self, played: str) -> bool:
+        """Whether that is the hash of the same users and periods."""
+        return played == self.played or are_played(played, self.directory.scenarios())
 
     def agents(self) -> list[Mapping[str, Any]]:
         """Those with a finished episode, as the manifest describes them."""
