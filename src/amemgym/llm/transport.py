@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+from amemgym.llm.wire import ConnectingTimeout, Received, Wire
 from amemgym.secrets import redact
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class Unreachable(Exception):
 
 
 class Answer(NamedTuple):
-    """What came back: the status, the headers (names in any case), and the body, unpacked.
+    """What came back: the status, the headers (names in small letters), and the body, unpacked.
 
     A body of more than `LONGEST_ANSWER` bytes is cut one byte after that.
     """
@@ -52,7 +53,7 @@ class Answer(NamedTuple):
 
 
 class Client:
-    """POSTs to one address.
+    """POSTs to one address: over connections of our own (`wire.py`), or with aiohttp where a proxy is between.
 
     Args:
         url: the address that calls begin with; it decides on proxy and certificates.
@@ -61,51 +62,76 @@ class Client:
     """
 
     def __init__(self, url: str, headers: Mapping[str, str], timeout: float) -> None:
-        import aiohttp  # 0.2 s, so only where an address is called
-
-        self._aiohttp = aiohttp
         self._url = url
         self._headers = {"Content-Type": "application/json", **headers}
         self._timeout = timeout
-        self._session: aiohttp.ClientSession | None = None
-        self._proxy: str | None = None
+        self._way: Wire | _Proxied | None = None
 
     async def post(self, url: str, body: bytes) -> Answer:
         """The answer to a POST. Raises Unreachable, or TimeoutError after the time-out."""
-        session = self._session or self._opened()
         failure: Unreachable
         try:
+            way = self._way or self._opened()
             # for the whole of it: some servers send white space while they think, so that each read succeeds
             async with asyncio.timeout(self._timeout):
-                async with session.post(url, data=body, proxy=self._proxy, allow_redirects=False) as response:
-                    return Answer(response.status, response.headers, await _read(response))
-        except self._aiohttp.ConnectionTimeoutError:
+                return Answer(*await way.post(url, body, CONNECTING))
+        except ConnectingTimeout:
             failure = Unreachable(f"no connection within {CONNECTING:g} s")
-        except (self._aiohttp.ClientError, OSError, ValueError) as error:
-            if isinstance(error, TimeoutError) and not isinstance(error, self._aiohttp.ClientError):
-                raise
+        except TimeoutError:
+            raise
+        except (OSError, ValueError) as error:
             failure = Unreachable(_reason(error))
-        raise failure  # outside, as the client's own errors may hold the request's headers
+        raise failure  # outside, as a client's own errors may hold the request's headers
 
     async def aclose(self) -> None:
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
+        way, self._way = self._way, None
+        if isinstance(way, Wire):
+            way.close()
+        elif way is not None:
+            await way.aclose()
 
-    def _opened(self) -> aiohttp.ClientSession:
-        """The session, which belongs to the event loop it is made in."""
-        aiohttp = self._aiohttp
-        self._proxy = proxy_for(self._url)
-        # limit=0: none; certificates take 20 ms to be read
-        secure = "https" in (urlsplit(self._url).scheme, urlsplit(self._proxy or "").scheme)
-        connector = aiohttp.TCPConnector(limit=0, ssl=certificates() if secure else False)
+    def _opened(self) -> Wire | _Proxied:
+        """What is opened belongs to the event loop it is made in."""
+        proxy = proxy_for(self._url)
+        # certificates take 20 ms to be read
+        secure = certificates() if "https" in (urlsplit(self._url).scheme, urlsplit(proxy or "").scheme) else None
+        if proxy is None:
+            self._way = Wire(self._url, self._headers, secure, LONGEST_ANSWER)
+        else:
+            self._way = _Proxied(proxy, self._headers, secure)
+        return self._way
+
+
+class _Proxied:
+    """The same through a proxy. Errors are OSError or ValueError, as those of `Wire`."""
+
+    def __init__(self, proxy: str, headers: Mapping[str, str], secure: ssl.SSLContext | None) -> None:
+        import aiohttp  # 0.2 s, so only where it is needed
+
+        self._aiohttp = aiohttp
+        self._proxy = proxy
         self._session = aiohttp.ClientSession(
-            headers=self._headers,
+            headers=headers,
             timeout=aiohttp.ClientTimeout(total=None, connect=CONNECTING),
-            connector=connector,
+            connector=aiohttp.TCPConnector(limit=0, ssl=secure or False),  # limit=0: none
             cookie_jar=aiohttp.DummyCookieJar(),  # or one episode could be known in another by it
         )
-        return self._session
+
+    async def post(self, url: str, body: bytes, connecting: float) -> Received:
+        aiohttp = self._aiohttp
+        failure: Exception
+        try:
+            async with self._session.post(url, data=body, proxy=self._proxy, allow_redirects=False) as response:
+                headers = {name.lower(): value for name, value in response.headers.items()}
+                return Received(response.status, headers, await _read(response))
+        except aiohttp.ConnectionTimeoutError:
+            failure = ConnectingTimeout()
+        except aiohttp.ClientError as error:
+            failure = OSError(_reason(error))
+        raise failure
+
+    async def aclose(self) -> None:
+        await self._session.close()
 
 
 def proxy_for(url: str) -> str | None:
