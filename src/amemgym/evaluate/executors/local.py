@@ -12,7 +12,7 @@ from typing import Any
 from amemgym.evaluate.jobs import Ended, Job
 from amemgym.evaluate.worker import Worker
 from amemgym.llm import Slots
-from amemgym.together import side_by_side
+from amemgym.together import few_collections, side_by_side
 
 #: episodes under way for each call that may be
 EPISODES_A_CALL = 2
@@ -29,4 +29,5 @@ async def play_here(worker: Worker, jobs: Sequence[Job], at_once: int, take: Cal
         return side_by_side((one(job) for job in wanted), Slots(number))
 
     episodes, bounds = ([job for job in jobs if bool(job.agent) is kind] for kind in (True, False))
-    await side_by_side([lane(episodes, EPISODES_A_CALL * at_once), lane(bounds, at_once)])
+    with few_collections():
+        await side_by_side([lane(episodes, EPISODES_A_CALL * at_once), lane(bounds, at_once)])
