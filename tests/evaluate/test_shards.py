@@ -161,6 +161,8 @@ def test_only_shards_of_one_run_are_merged(played: Path, tmp_path: Path, monkeyp
         amemgym.merge([played / "one", played / "whole"], out=tmp_path / "m")
     with pytest.raises(RunDirectoryError, match="does not exist"):
         amemgym.merge([played / "one", tmp_path / "nowhere"], out=tmp_path / "m")
+    with pytest.raises(UsageError, match="is one of the shards"):
+        amemgym.merge([played / "one"], out=played / "one")
     with pytest.raises(UsageError, match="no shard is named"):
         amemgym.merge([], out=tmp_path / "m")
     with pytest.raises(RunDirectoryError, match="holds a run with other settings: seed"):

@@ -106,7 +106,7 @@ def test_what_stopped_a_run_is_told_whatever_else_is_wrong(tmp_path: Path, monke
 
 
 def test_a_resume_may_be_given_another_budget_or_none(tmp_path: Path) -> None:
-    with pytest.raises(BudgetSpent, match="is spent: 0 of 100 tokens"):
+    with pytest.raises(BudgetSpent, match="of 100 tokens is too small for one call"):
         amemgym.run("starter", "native", out=tmp_path / "r", budget="100", users=1, periods=1)
     with pytest.raises(BudgetSpent, match="of 3,000 tokens"):
         amemgym.resume(tmp_path / "r", budget="3k")

@@ -201,6 +201,11 @@ def test_what_is_expected_is_learned_by_role() -> None:
     assert expected.usage("exam", 50) == Usage(75, 3, estimated=True)
 
 
+def test_a_budget_for_less_than_a_call_is_called_too_small() -> None:
+    with pytest.raises(BudgetSpent, match=r"of 5 tokens is too small for one call, .* 621 tokens; .*5 is tokens"):
+        asyncio.run(Budget.parse("5").reserve(Usage(600, 21), None))
+
+
 def test_dollars_need_a_price_and_what_runs_here_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-one")
     doors = Doors(Limits(), Heard(), budget=Budget.parse("5usd"))
@@ -208,6 +213,8 @@ def test_dollars_need_a_price_and_what_runs_here_has_none(monkeypatch: pytest.Mo
     assert doors.rate(ModelSettings("openai:gpt-4.1-mini")) is not None
     with pytest.raises(UsageError, match=r"openai:nobodys-own is not known.*--prices.*--budget in tokens"):
         doors.to(ModelSettings("openai:nobodys-own"))
+    with pytest.raises(UsageError, match=r"gpt-4.1-mini at http://127.0.0.1:9/v1 is not known"):
+        doors.to(ModelSettings("openai:gpt-4.1-mini", base_url="http://127.0.0.1:9/v1"))
     assert Doors(Limits(), Heard(), budget=Budget.parse("5M")).rate(ModelSettings("openai:nobodys-own")) is None
 
 

@@ -145,7 +145,8 @@ def _time(found: RunEstimate) -> str:
     chain = f"longest chain: {found.chain:,} calls, each of which needs the one before ({found.chain_of})"
     if found.seconds is None or found.latency is None:
         return chain
-    return f"{chain}; at {found.latency:.3g} s a call the run takes at least {_duration(found.seconds)}"
+    at = f"at {found.latency:.3g} s a call, as many at once as is allowed,"
+    return f"{chain}; {at} the run takes at least {_duration(found.seconds)}"
 
 
 def _duration(seconds: float) -> str:

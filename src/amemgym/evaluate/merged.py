@@ -82,9 +82,11 @@ class Merge:
     def write(self, directory: RunDirectory) -> Merged:
         """Bring everything into a directory, which the caller holds.
 
-        Raises RunDirectoryError where that holds another run, or where two directories have different results of one
-        episode; StorageError.
+        Raises UsageError where that is one of the shards; RunDirectoryError where it holds another run, or where two
+        directories have different results of one episode; StorageError.
         """
+        if directory.path.resolve() in {part.path.resolve() for part in self._parts}:
+            raise UsageError(f"{directory.path} is one of the shards; give another folder for the whole with --out")
         with ExitStack() as held:
             for part in self._parts:
                 with suppress(StorageError):  # one that cannot be written to is not being played

@@ -83,6 +83,11 @@ class Budget:
         while self._is_over or self._spent + self._reserved + amount > self._most:
             if not self._reserved:
                 self._is_over = True  # a smaller call would be made, and ended with all others before it is kept
+                if not self._spent:  # the next go would stop here as well
+                    raise BudgetSpent(
+                        f"the budget of {self._told(self._most)} is too small for one call, which would take about"
+                        f" {self._told(amount)}; give more with --budget (5usd is US dollars, 5 is tokens)"
+                    )
                 spent = self._told(self._spent).removesuffix(" tokens")
                 raise BudgetSpent(
                     f"the budget is spent: {spent} of {self._told(self._most)} in this go, and the"

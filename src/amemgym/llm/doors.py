@@ -94,9 +94,11 @@ class Doors:
             return Rate(0.0, 0.0)
         rate = self._rates(settings)
         if rate is None:
+            url = settings.resolved_url()
+            at = f" at {url}" if url else ""
             raise UsageError(
-                f"the price of {model_title(settings.model)} is not known, so a budget in US dollars cannot be kept;"
-                " give its price in a file with --prices, or a --budget in tokens (2M)"
+                f"the price of {model_title(settings.model)}{at} is not known, so a budget in US dollars cannot be"
+                " kept; give its price in a file with --prices, or a --budget in tokens (2M)"
             )
         return rate
 
