@@ -29,7 +29,7 @@ from amemgym.evaluate.executors.orders import Keys, Order, as_error, told
 from amemgym.evaluate.executors.shares import share_of, workers_of
 from amemgym.llm import Request
 from tests.evaluate.echo import Diary, echo, every_model
-from tests.support.fake_ray import FakeRay
+from tests.support.fake_ray import FakeActor, FakeRay
 
 SMALL: dict[str, Any] = {"users": 3, "periods": 2, "upper_bound": False}
 AGENTS = "native,awe,oracle"
@@ -108,6 +108,17 @@ def test_a_place_whose_processes_keep_ending_ends_the_run_in_a_sentence(
         amemgym.run("starter", "native", out=tmp_path / "r", executor="ray", workers=1, **SMALL)
     assert "worker 1 of 1 ended 3 times" in str(caught.value) and "amemgym resume" in str(caught.value)
     assert 3 <= len(ray.actors) <= 4  # one may be under way when it is given up
+
+
+def test_a_cluster_that_is_gone_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    every_model(monkeypatch)
+    ray = on(monkeypatch, FakeRay())
+    monkeypatch.setattr("amemgym.evaluate.executors.ray.PATIENCE", 0.05)
+    monkeypatch.setattr(FakeActor, "_call", lambda *_: asyncio.Event().wait())
+    monkeypatch.setattr(ray, "nodes", lambda: [{"Alive": False}])
+    with pytest.raises(ClusterFailed, match="the Ray cluster is gone") as caught:
+        amemgym.run("starter", "native", out=tmp_path / "r", executor="ray", **SMALL)
+    assert "amemgym resume" in str(caught.value)
 
 
 def test_what_stops_a_run_stops_it_and_it_is_resumed(

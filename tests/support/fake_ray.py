@@ -43,6 +43,9 @@ class FakeRay:
     def cluster(self) -> Iterator[FakeRay]:
         yield self
 
+    def nodes(self) -> list[dict[str, Any]]:
+        return [{"Alive": True}]
+
     def cluster_resources(self) -> dict[str, float]:
         return {"CPU": float(self.processors)}
 

@@ -213,6 +213,11 @@ class Limiter:
         for minute, flag, what in ((self._requests, "--rpm", "requests"), (self._tokens, "--tpm", "tokens")):
             if minute is not None and (full := minute.wait(now, 1 if minute is self._requests else tokens)) > 0:
                 self._say_once(f"calls to {self.name} wait, as {flag} allows {minute.limit:,} {what} a minute")
+                if minute is self._tokens and tokens > minute.limit:
+                    self._say_once(
+                        f"calls to {self.name} take more tokens than --tpm {minute.limit:,} allows in a minute, so each"
+                        " waits for minutes"
+                    )
                 wait = max(wait, full)
         return wait
 

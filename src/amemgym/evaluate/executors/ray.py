@@ -26,7 +26,7 @@ from amemgym.evaluate.rundir import RunDirectory
 from amemgym.evaluate.watch import RunWatcher
 from amemgym.evaluate.worker import Setup
 from amemgym.llm.circuit import EXHAUSTED
-from amemgym.together import first_failure
+from amemgym.together import first_failure, in_thread
 from amemgym.version import __version__
 
 #: processes of one worker that may end one after another, without any that played a job to its end
@@ -215,6 +215,15 @@ class _Scheduler:
             self._queue.appendleft(job)
             self._changed.notify_all()
 
+    async def _check_cluster(self) -> None:
+        """Raises ClusterFailed where no machine of the cluster is there any more."""
+        try:
+            nodes = await asyncio.wait_for(in_thread(self._played.ray.nodes), PATIENCE)
+        except Exception:  # then nothing answers that could tell
+            nodes = []
+        if not any(node["Alive"] for node in nodes):
+            raise ClusterFailed("the Ray cluster is gone: none of its machines answers any more")
+
     async def _ready(self, place: _Place) -> Any:
         """The place's process, started where there is none. Raises what it says it cannot begin for."""
         async with place.starting:
@@ -223,8 +232,8 @@ class _Scheduler:
                 actor = self._played.start(place.number, place.spent)
                 beginning = asyncio.ensure_future(_result(actor.begin.remote()))
                 try:
-                    done, _ = await asyncio.wait({beginning}, timeout=PATIENCE)
-                    if not done:
+                    while not (await asyncio.wait({beginning}, timeout=PATIENCE))[0]:
+                        await self._check_cluster()
                         self._say(f"worker {place.number + 1} waits for a place in the cluster")
                     cannot = await beginning
                 except self._lost as error:
