@@ -9,6 +9,7 @@ import socket
 import ssl
 import subprocess
 import sys
+import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -19,6 +20,7 @@ import pytest
 from amemgym.errors import BadRequest, EndpointUnavailable, ModelError, NotAnEndpoint
 from amemgym.llm import transport
 from amemgym.llm.openai import OpenAIModel
+from amemgym.llm.wire import Wire
 from amemgym.secrets import remember
 from tests.llm.helpers import ask, reply_to, request_for
 from tests.support.mock_openai import MockOpenAI, Response, ok
@@ -55,6 +57,8 @@ UNAVAILABLE: dict[str, Response] = {
     "a header without end": raw("x-long: " + "x" * 100_000, LENGTH),
     "no gzip": raw("content-encoding: gzip", LENGTH),
     "half a gzip": raw("content-encoding: gzip", f"content-length: {len(PACKED)}", body=PACKED[:20]),
+    "packed in a way that was not asked for": raw("content-encoding: br", LENGTH),
+    "another protocol": raw("upgrade: h2c", "connection: upgrade", body=b"", status="101 Switching Protocols"),
     "spoiled gzip": raw("content-encoding: gzip", f"content-length: {len(PACKED)}", body=PACKED[:30] + bytes(90)),
 }
 
@@ -107,6 +111,8 @@ UNUSUAL: dict[str, Response] = {
     "no length": raw("content-type: application/json"),
     "chunks": chunks(b"5", GOOD[:5], b"%x" % len(GOOD[5:]), GOOD[5:], b"0", b"", b""),
     "gzip": raw("content-encoding: gzip", f"content-length: {len(PACKED)}", body=PACKED),
+    "a word before": Response(raw=b"HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n" + raw(LENGTH).raw),
+    "deflate": raw("content-encoding: deflate", body=zlib.compress(GOOD)),
     "another type": Response(body=GOOD, headers={"content-type": "text/html"}),
     "no type": raw(LENGTH),
     "many words": Response(body=GOOD[:-1] + b',"padding":"' + b"x" * 3_000_000 + b'"}', headers=JSON),
@@ -136,6 +142,18 @@ def test_an_answer_without_end_is_not_read(packed: bool, monkeypatch: pytest.Mon
 def test_connections_are_kept() -> None:
     outcome = ask(None, *(request_for(reply_to(str(n))) for n in range(5)))
     assert (outcome.server.arrived, outcome.server.connections) == (5, 1)
+
+
+def test_a_connection_that_ends_or_says_more_is_not_used_again() -> None:
+    """The server closes it, says that it will, or says something that nobody asked for."""
+    for answer in (raw(LENGTH), raw("connection: close", LENGTH), raw(LENGTH, body=GOOD + GOOD)):
+        outcome = ask(answer, *(request_for(reply_to(str(n))) for n in range(3)), attempts=2)
+        assert outcome.text == "Fine." and outcome.server.connections >= 3
+
+
+def test_no_header_has_a_line_break() -> None:
+    with pytest.raises(ValueError, match="line break"):
+        Wire("http://127.0.0.1", {"X-Name": "a\r\nX-Other: b"}, None, 10)
 
 
 def test_there_is_no_limit_of_connections_but_the_doors() -> None:

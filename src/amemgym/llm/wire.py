@@ -168,10 +168,10 @@ class _Connection(asyncio.Protocol):
             self.abort()
             return
         if not self._has_head:
-            self._taken += len(data)
-            if self._taken > MOST_HEADERS + len(data):
+            if self._taken > MOST_HEADERS:
                 self._fail(ValueError("its headers have no end"))
                 return
+            self._taken += len(data)
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
