@@ -82,7 +82,7 @@ PLANTED: dict[type[Memory], tuple[str, ...]] = {
     cheats.TellsItsModelTheDate: ("simulated-time",),
     cheats.ReadsLabels: ("no-ground-truth",),
     cheats.WalksFrames: ("no-ground-truth", "exam-changes-nothing"),
-    cheats.SearchesTheHeap: ("no-ground-truth",),
+    cheats.SearchesTheHeap: ("no-ground-truth", "exam-changes-nothing"),
     cheats.HoldsTheScenario: ("no-ground-truth",),
     cheats.SwallowsModelErrors: ("errors-are-errors",),
     cheats.SwallowsEmbedderErrors: ("errors-are-errors",),

@@ -7,6 +7,7 @@ episode's ledger, so that a resumed run counts the same as an unbroken one.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
@@ -203,15 +204,15 @@ class Door:
                 empty += 1
                 why, wait = str(error), limiter.backoff.after(empty) / 5
             except RequestRefused as error:
-                limiter.answered(held)
+                limiter.answered(held, ends_all=not self.answered)
                 if not self.answered:
                     raise BadRequest(str(error)) from error
                 raise
-            except ModelError:
-                limiter.answered(held)
+            except ModelError as error:
+                limiter.answered(held, ends_all=isinstance(error, FatalModelError))
                 raise
             finally:
-                limiter.leave(held)
+                limiter.leave(held, ends_all=isinstance(sys.exception(), FatalModelError))
             self.watcher.retried(why, wait)
             if not (limiter.circuit.is_open or limiter.is_held):  # then that is what is waited for
                 await limiter.clock.sleep(wait)

@@ -24,6 +24,8 @@ from amemgym.llm.stopwatch import Stopwatch
 
 #: seconds by which a timer may be early
 SOON = 1e-3
+#: seconds in which whoever is told that nothing more can be asked calls off what waits
+ENDING = 0.1
 
 _calls = count()
 
@@ -119,9 +121,9 @@ class Limiter:
             if stopwatch is not None:
                 stopwatch.goes_on()
 
-    def answered(self, held: Pass, tokens: int | None = None, *, passed: bool = True) -> None:
+    def answered(self, held: Pass, tokens: int | None = None, *, passed: bool = True, ends_all: bool = False) -> None:
         """The try ended with an answer, which took so many tokens, if that is known; `passed` where the call need not
-        be made again."""
+        be made again, `ends_all` as in `leave`."""
         self.circuit.answered(passed)
         if self._allowed < self._concurrency and held.cuts == self._cuts:
             self._allowed = min(self._concurrency, self._allowed + 1 / self._allowed)
@@ -129,7 +131,7 @@ class Limiter:
             self._strained = 0
         if tokens is not None and self._tokens is not None and held.tokens is not None:
             self._tokens.correct(held.tokens, tokens)
-        self.leave(held)
+        self.leave(held, ends_all)
 
     def busy(self, held: Pass, retry_after: float | None) -> float:
         """The endpoint answered that it is asked too much; seconds that all its calls wait now."""
@@ -178,13 +180,16 @@ class Limiter:
         error.silence = (self.name, self.circuit.silence)
         return error
 
-    def leave(self, held: Pass) -> None:
-        """The try ended; does nothing where that is known already."""
+    def leave(self, held: Pass, ends_all: bool = False) -> None:
+        """The try ended; does nothing where that is known already. Where it `ends_all`, the others are most likely
+        called off, and are let in a little later only."""
         if held.is_over:
             return
         held.is_over = True
         self._under_way -= 1
         self.circuit.ends(held.trying)
+        if ends_all:
+            self._held_until = max(self._held_until, self.clock.now() + ENDING)
         if self._queue:
             self._pump()
 
