@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 #: what a process does to the run; it prints its processor seconds and the most memory it had, in kilobytes
 CHILD = """
-import json, resource, sys, time
+import json, sys, time
 from pathlib import Path
 what, run = sys.argv[1], Path(sys.argv[2])
 if what == "make":
@@ -29,7 +29,9 @@ elif what == "plain":
 else:
     import amemgym
     amemgym.score(run) if what == "score" else amemgym.write_report(run, what)
-print(time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+sys.path.insert(0, "benchmarks")
+from support import most_memory
+print(time.process_time(), most_memory())
 """
 
 

@@ -14,12 +14,13 @@ from itertools import pairwise
 from support import ROOT, Row, main, serving
 
 CHILD = """
-import resource, sys, tempfile
+import sys, tempfile
+from support import most_memory
 import amemgym
 with tempfile.TemporaryDirectory() as folder:
     amemgym.run(f"bank:base?users={sys.argv[1]}", ["native"], model="openai:mock", base_url=sys.argv[2],
                 out=folder + "/run", concurrency=int(sys.argv[3]))
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+print(most_memory())
 """
 CONCURRENCY = 64
 
@@ -27,7 +28,7 @@ CONCURRENCY = 64
 def peak(users: int, url: str) -> float:
     """Megabytes."""
     command = [sys.executable, "-c", CHILD, str(users), url, str(CONCURRENCY)]
-    said = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True).stdout
+    said = subprocess.run(command, cwd=ROOT / "benchmarks", capture_output=True, check=True, text=True).stdout
     return int(said.split()[-1]) / 1024
 
 

@@ -6,6 +6,7 @@ A benchmark is a file with `measure(quick)`, which gives rows (what, figure); ru
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,14 @@ ROOT = Path(__file__).resolve().parents[1]
 V1_BASE = ROOT.parent / "shared" / "data" / "amemgym-v1.base" / "data.json"
 
 Row = tuple[str, str]
+
+
+def most_memory() -> int:
+    """Kilobytes that this process had at most. The system's count would begin with those of who started it."""
+    status = Path("/proc/self/status")
+    if status.is_file():
+        return int(status.read_text().partition("VmHWM:")[2].split()[0])
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def data() -> str:
